@@ -1,0 +1,77 @@
+#pragma once
+// The reference interpreter: every verified module, clarity over speed. Values are kept on carriers (f64, i64, u64, string): loads widen, stores round once to the
+// value's dtype; in anchored mode floats are never rounded between ops, which gives the f64 oracle of accuracy.
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ir/graph.h"
+#include "ir/support/budget.h"
+
+namespace nnc {
+
+// A value on its carrier. Floats (all kinds) in `f`; integers and bool in `i` (u64 as its bits); strings in `s`.
+struct EvalTensor {
+  DType dtype = DType::kInvalid;
+  std::vector<int64_t> dims;
+  std::vector<double> f;
+  std::vector<int64_t> i;
+  std::vector<std::string> s;
+
+  static EvalTensor make(DType dtype, std::vector<int64_t> dims);  // zeros
+  static EvalTensor from(const Tensor& t);
+  Tensor to_tensor() const;  // rounds to dtype
+  int64_t count() const { return element_count(dims); }
+  int rank() const { return static_cast<int>(dims.size()); }
+  bool floating() const { return is_float(dtype); }
+  double as_f64(int64_t k) const;  // any numeric dtype
+};
+
+// What an op's eval sees.
+struct EvalContext {
+  const Graph& graph;
+  const Node& node;
+  std::span<const EvalTensor* const> operands;  // nullptr: absent
+  std::vector<EvalTensor>& results;             // to be filled, one per result
+  class Interpreter& interpreter;               // dims, regions, errors
+
+  bool has(int k) const { return k < static_cast<int>(operands.size()) && operands[static_cast<size_t>(k)] != nullptr; }
+  const EvalTensor& in(int k) const { return *operands[static_cast<size_t>(k)]; }
+  // Result k with the evaluated extents of its inferred type.
+  Result<EvalTensor> make_result(int k) const;
+  Result<int64_t> dim(const Dim& d) const;
+  Result<std::vector<int64_t>> dims(const Shape& s) const;
+};
+
+struct EvalOptions {
+  bool anchored = false;         // keep floats in f64 between ops
+  Limits limits;                 // elements, bytes, loop trips
+  // Called after each node of the entry's graph (not in regions) with its results.
+  std::function<void(NodeId, std::span<const EvalTensor>)> trace;
+};
+
+class Interpreter {
+ public:
+  Interpreter(const Module& module, EvalOptions options = {});
+  // Runs one entry graph. Binds input symbols from the inputs' extents; wrong dtype, rank or extent is Code::kBadInput naming the argument.
+  Result<std::vector<EvalTensor>> run(const Graph& graph, std::vector<EvalTensor> inputs);
+  // Chooses the profile of the entry that fits, runs it.
+  Result<std::vector<Tensor>> run_entry(std::string_view name, std::span<const Tensor> args);
+  // For control ops: runs a region with the symbol values of the moment.
+  Result<std::vector<EvalTensor>> run_region(const Graph& region, std::vector<EvalTensor> args);
+  Result<int64_t> dim(const Dim& d) const;
+  Status bind(SymbolId s, int64_t value);  // data symbols: checks bounds, derives
+  const EvalOptions& options() const { return options_; }
+  const Module& module() const { return module_; }
+
+ private:
+  Result<std::vector<EvalTensor>> run_body(const Graph& graph, std::vector<EvalTensor> args, bool top);
+  const Module& module_;
+  EvalOptions options_;
+  std::vector<int64_t> values_;
+  std::vector<uint8_t> known_;
+};
+
+}  // namespace nnc

@@ -1,0 +1,31 @@
+#pragma once
+// IR text: printer and parser of modules and graphs (grammar: docs/ir-text.md). Whatever prints parses back to the same module, byte for byte when printed again.
+// Constants over 64 elements print as content hash and are read from a side file.
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "ir/graph.h"
+
+namespace nnc {
+
+struct PrintOptions {
+  bool locations = true;
+  size_t max_inline_elements = 64;
+};
+std::string print_module(const Module& m, const PrintOptions& options = {});
+std::string print_graph(const Graph& g, const PrintOptions& options = {});
+std::string print_node(const Graph& g, NodeId id, const PrintOptions& options = {});
+
+// Finds large constants by hash; nullptr result is an error naming the hash.
+using ConstantSource = std::function<Result<Tensor>(const Digest& hash, DType dtype, std::span<const int64_t> dims)>;
+Result<std::unique_ptr<Module>> parse_module(std::string_view text, const ConstantSource& constants = {});
+// Side file of the constants that print as hash: a simple container (hash, dtype, dims, bytes), written and read as bytes.
+std::string constants_side_file(const Module& m, size_t max_inline_elements = 64);
+Result<ConstantSource> open_constants_side_file(std::string bytes);
+
+// Content hash of a graph that does not depend on names, locations or value numbering: equal for equal computations with equal types (used for regions and groups).
+Digest canonical_hash(const Graph& g);
+
+}  // namespace nnc
