@@ -1,0 +1,12 @@
+#include <vector>
+
+#include "ir/ops/families.h"
+
+namespace nnc {
+
+std::span<const OpDef> ops_shape() {
+  static const std::vector<OpDef> rows = {};
+  return rows;
+}
+
+}  // namespace nnc
