@@ -49,7 +49,7 @@ class Dim {
   bool operator==(const Dim&) const = default;
 
  private:
-  friend class SymbolTable;
+  friend struct DimPoly;
   int64_t constant_ = 0;
   std::vector<Term> terms_;  // sorted by mono, no zero coefficient
 };
@@ -95,7 +95,8 @@ class SymbolTable {
   SymbolId add_raw(Symbol s);  // parser and artifact reader only
   const Symbol& operator[](SymbolId id) const { return symbols_[id]; }
   // Narrows bounds (from the user, a guard, an op); never widens. Names and typical sizes may be replaced.
-  void narrow(SymbolId id, int64_t lo, int64_t hi, int64_t divisor = 1);
+  // False, and nothing changed: no value is left (the caller reports it).
+  bool narrow(SymbolId id, int64_t lo, int64_t hi, int64_t divisor = 1);
   void set_typical(SymbolId id, int64_t typical);
   void set_binding(SymbolId id, Binding b);
   void rename(SymbolId id, std::string name);
@@ -112,8 +113,10 @@ class SymbolTable {
   Dim mod(const Dim& a, const Dim& b);
   Dim min(const Dim& a, const Dim& b);
   Dim max(const Dim& a, const Dim& b);
-  Dim broadcast(const Dim& a, const Dim& b);  // 1 with x is x; equal is itself; two different constants > 1: std::nullopt is not given, ask `equal` first
-  Dim round(const Dim& a, int64_t num, int64_t den, int64_t mode);
+  // 1 with x is x; equal is itself; a constant other than 1 wins over a symbol, and a derived symbol stays behind in the table that `derive`
+  // checks. Two different constants other than 1 fail when evaluated: ask `equal` first.
+  Dim broadcast(const Dim& a, const Dim& b);
+  Dim round(const Dim& a, int64_t num, int64_t den, int64_t mode);  // den != 0
 
   DimRange range(const Dim& d) const;
   Ternary equal(const Dim& a, const Dim& b) const;
@@ -136,11 +139,23 @@ class SymbolTable {
   std::string str(const Dim& d) const;       // "2*s0*s1+3"; derived symbols print as their id
   std::string pretty(const Dim& d) const;    // for people: names, derived symbols spelled out
   std::string str(std::span<const Dim> dims) const;  // "[s0, 64]"
-  Result<Dim> parse(std::string_view text) const;
+  Result<Dim> parse(std::string_view text) const;    // reads what `str` prints, with blanks; the symbols must exist
 
  private:
+  struct Definition {
+    SymOp op;
+    Dim a, b;
+    int64_t num, den, mode;
+    auto operator<=>(const Definition&) const = default;
+  };
   Dim derived(SymOp op, const Dim& a, const Dim& b, int64_t num = 1, int64_t den = 1, int64_t mode = 0);
+  void refresh(Symbol& s) const;                                // bounds and divisor of a derived symbol from its operands
+  int64_t divisor(const Dim& d) const;                          // divides every value of d; 0 for the dim 0
+  std::optional<Dim> quotient_of_bounds(const Dim& a, const Dim& b) const;  // floor(a / b) where the bounds leave one value
+  Result<int64_t> evaluate(const Symbol& s, std::span<const int64_t> values) const;
+  std::string pretty(const Dim& d, int depth) const;
   IdVec<SymbolId, Symbol> symbols_;
+  std::map<Definition, SymbolId> interned_;
 };
 
 // A dim times an exact rational: what shape arithmetic on floats carries (Resize scales).

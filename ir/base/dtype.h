@@ -41,7 +41,8 @@ enum class Overflow : uint8_t { kSaturate, kInf };
 double load_f64(DType t, const void* data, int64_t index);   // any numeric type, bool as 0/1
 int64_t load_i64(DType t, const void* data, int64_t index);  // integers and bool; u64 as its bits
 void store_f64(DType t, void* data, int64_t index, double v, Overflow overflow = Overflow::kSaturate);
-void store_i64(DType t, void* data, int64_t index, int64_t v);
+void store_i64(DType t, void* data, int64_t index, int64_t v);  // to a float type: one rounding
+void store_u64(DType t, void* data, int64_t index, uint64_t v);
 // `v` rounded to float type t, as a double (identity for f64).
 double round_to(DType t, double v);
 int64_t wrap_int(DType t, int64_t v);  // v modulo the width of integer type t, sign- or zero-extended; bool: v != 0

@@ -14,6 +14,7 @@
 namespace nnc {
 
 int64_t element_count(std::span<const int64_t> dims);  // dims were checked before (CheckedSize); 1 for rank 0
+Result<int64_t> checked_element_count(std::span<const int64_t> dims);  // for extents from outside: negative, overflow, element limit
 
 class Tensor {
  public:
@@ -25,6 +26,7 @@ class Tensor {
   Tensor(DType dtype, std::vector<int64_t> dims, std::shared_ptr<const void> owner, const void* data, size_t bytes);
   template <class T> static Tensor of(DType dtype, std::vector<int64_t> dims, std::span<const T> values) {
     Tensor t(dtype, std::move(dims));
+    NNC_CHECK(values.size_bytes() == t.bytes(), "as many values as the tensor holds");
     if (!values.empty()) __builtin_memcpy(t.data(), values.data(), values.size_bytes());
     return t;
   }
