@@ -17,7 +17,7 @@ Result<int64_t> CheckedSize::value(std::string_view what) const {
   return value_;
 }
 
-Result<int64_t> element_count(std::span<const int64_t> dims) {
+Result<int64_t> extent_product(std::span<const int64_t> dims) {
   CheckedSize product = 1;
   bool empty = false;
   for (const int64_t extent : dims) {
@@ -34,7 +34,7 @@ Result<int64_t> element_count(std::span<const int64_t> dims) {
 
 Result<int64_t> byte_size(std::span<const int64_t> dims, int bits) {
   NNC_CHECK(bits > 0, "an element has at least one bit");
-  NNC_ASSIGN(const int64_t count, element_count(dims));
+  NNC_ASSIGN(const int64_t count, extent_product(dims));
   // count * bits / 8, rounded up, without the product in bits.
   const CheckedSize bytes = CheckedSize(count / 8) * bits + (count % 8 * bits + 7) / 8;
   if (!bytes.ok()) return Error(Code::kLimit, cat("extents ", spell(dims), " of ", bits, " bits: more than 2^63 - 1 bytes"));

@@ -55,7 +55,7 @@ constexpr bool fits(CheckedSize offset, CheckedSize length, CheckedSize total);
 
 // Product of the extents. The product of the extents that are not zero must fit as well, so that the answer does not depend
 // on their order and strides fit. Negative extents are errors.
-Result<int64_t> element_count(std::span<const int64_t> dims);
+Result<int64_t> extent_product(std::span<const int64_t> dims);
 // Bytes of that many elements of `bits` bits stored densely, rounded up to a byte.
 Result<int64_t> byte_size(std::span<const int64_t> dims, int bits);
 

@@ -51,16 +51,16 @@ TEST(CheckedSize, FitsInside) {
 }
 
 TEST(CheckedSize, ElementCount) {
-  EXPECT_EQ(*element_count({}), 1);
-  EXPECT_EQ(*element_count(std::vector<int64_t>{2, 3, 5}), 30);
-  EXPECT_EQ(*element_count(std::vector<int64_t>{2, 0, 5}), 0);
-  EXPECT_EQ(*element_count(std::vector<int64_t>{kMax}), kMax);
+  EXPECT_EQ(*extent_product({}), 1);
+  EXPECT_EQ(*extent_product(std::vector<int64_t>{2, 3, 5}), 30);
+  EXPECT_EQ(*extent_product(std::vector<int64_t>{2, 0, 5}), 0);
+  EXPECT_EQ(*extent_product(std::vector<int64_t>{kMax}), kMax);
   // An empty axis does not hide an overflow, wherever it stands.
   const int64_t big = int64_t{1} << 40;
-  EXPECT_FALSE(element_count(std::vector<int64_t>{0, big, big}).ok());
-  EXPECT_FALSE(element_count(std::vector<int64_t>{big, big, 0}).ok());
-  EXPECT_FALSE(element_count(std::vector<int64_t>{0, -1}).ok());
-  EXPECT_EQ(element_count(std::vector<int64_t>{4, -1}).error().message, "extents [4, -1]: -1 is negative");
+  EXPECT_FALSE(extent_product(std::vector<int64_t>{0, big, big}).ok());
+  EXPECT_FALSE(extent_product(std::vector<int64_t>{big, big, 0}).ok());
+  EXPECT_FALSE(extent_product(std::vector<int64_t>{0, -1}).ok());
+  EXPECT_EQ(extent_product(std::vector<int64_t>{4, -1}).error().message, "extents [4, -1]: -1 is negative");
 }
 
 TEST(CheckedSize, ByteSize) {
