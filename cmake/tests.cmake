@@ -22,10 +22,12 @@ endif()
 set(NNC_MODEL_CACHE ${model_cache} CACHE PATH "Folder of the models that tests/models/fetch.py brings")
 set(NNC_PYTHON ${python} CACHE FILEPATH "Python with numpy, onnx and onnxruntime, for the tests' oracles")
 
+set(NNC_NVRTC "$ENV{NNC_NVRTC}" CACHE FILEPATH "libnvrtc.so for the tests; empty: where the program looks by itself")
+
 # main() enters the source folder and fills in the environment, so NNC_SOURCE_DIR is the same in every checkout.
 add_library(nnc_test_main STATIC tests/main.cpp)
 set_source_files_properties(tests/main.cpp PROPERTIES COMPILE_DEFINITIONS
-  "NNC_TEST_SOURCE_DIR=\"${CMAKE_SOURCE_DIR}\";NNC_TEST_BUILD_DIR=\"${CMAKE_BINARY_DIR}\";NNC_TEST_PYTHON=\"${NNC_PYTHON}\";NNC_TEST_MODEL_CACHE=\"${NNC_MODEL_CACHE}\"")
+  "NNC_TEST_SOURCE_DIR=\"${CMAKE_SOURCE_DIR}\";NNC_TEST_BUILD_DIR=\"${CMAKE_BINARY_DIR}\";NNC_TEST_PYTHON=\"${NNC_PYTHON}\";NNC_TEST_MODEL_CACHE=\"${NNC_MODEL_CACHE}\";NNC_TEST_NVRTC=\"${NNC_NVRTC}\"")
 target_link_libraries(nnc_test_main PUBLIC nnc_flags GTest::gtest GTest::gmock)
 target_compile_definitions(nnc_test_main INTERFACE NNC_SOURCE_DIR=".")
 
@@ -91,3 +93,5 @@ if(c_files)
     endif()
   endforeach()
 endif()
+
+add_test(NAME lint COMMAND python3 ${CMAKE_SOURCE_DIR}/tests/lint.py)

@@ -1,5 +1,5 @@
 // main() of every test binary. It enters the source folder, so that tests name files as NNC_SOURCE_DIR "/tests/...", and gives the
-// process what tests rely on unless the caller has set it: NNC_SOURCE_DIR, NNC_BUILD_DIR, NNC_PYTHON, NNC_MODEL_CACHE, and XDG
+// process what tests rely on unless the caller has set it: NNC_SOURCE_DIR, NNC_BUILD_DIR, NNC_PYTHON, NNC_MODEL_CACHE, NNC_NVRTC, and XDG
 // folders of the tests' own, so that no test reads or changes the user's caches and trust list.
 
 #include <cstdio>
@@ -20,6 +20,7 @@ int main(int argc, char** argv) {
   setenv("NNC_BUILD_DIR", NNC_TEST_BUILD_DIR, 0);
   setenv("NNC_PYTHON", NNC_TEST_PYTHON, 0);
   setenv("NNC_MODEL_CACHE", NNC_TEST_MODEL_CACHE, 0);
+  if (NNC_TEST_NVRTC[0] != 0) setenv("NNC_NVRTC", NNC_TEST_NVRTC, 0);
   const std::string home = std::string(getenv("NNC_BUILD_DIR")) + "/test-home/";
   for (const char* kind : {"config", "state", "cache", "data"}) {
     std::string name = std::string("XDG_") + kind + "_HOME";
