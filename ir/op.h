@@ -123,8 +123,8 @@ struct OpDef {
   Status (*expand)(Builder&, const Graph&, NodeId, std::vector<ValueId>* results) = nullptr;  // kExpand, or a composite that no hero claimed
   Status (*gradient)(GradContext&) = nullptr;
   std::string_view no_gradient = {};            // the reason, if gradient is null
-  Domain domain;
-  Tolerance tolerance;
+  Domain domain = {};
+  Tolerance tolerance = {};
 };
 
 const OpDef& op_def(OpKind kind);
