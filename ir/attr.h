@@ -33,6 +33,12 @@ struct AttrDef {
   std::string_view choices = {};  // "sum|prod|max": the legal values of a string
 };
 
+std::string_view attr_kind_name(AttrKind kind);
+// Whether `v` holds a value of that kind (absent counts as no).
+bool holds(AttrKind kind, const AttrValue& v);
+// The value that an absent attribute stands for; empty lists and invalid ids where the row cannot give one.
+AttrValue default_value(const AttrDef& def);
+
 // For building nodes: {{"axis", int64_t(1)}, {"kind", std::string("sum")}}.
 struct NamedAttr {
   std::string_view name;

@@ -119,8 +119,13 @@ class Graph {
   std::unique_ptr<Graph> clone(Module* into) const;    // same ids; constants and locations are shared when `into` is the same module
 
  private:
+  friend class Module;
   friend class Rewriter;
+  friend struct GraphTestAccess;
+  NodeId insert(Node node, std::vector<Type> result_types, NodeId before);
   void link(NodeId id, NodeId before);
+  void remove_use(ValueId v, Use use);
+  std::unique_ptr<Graph> copy(Module* into) const;  // ids of constants and locations kept as they are
   Module* module_;
   std::string name_;
   IdVec<NodeId, Node> nodes_;
@@ -189,5 +194,10 @@ class Module {
   IdVec<LocId, Loc> locs_;
   std::map<Loc, LocId> loc_ids_;
 };
+
+// `e` with the node's location, op and operand types, unless a place was set further in: then one line that says through which node it came.
+Error error_at(const Graph& g, const Node& node, Error e);
+// Attributes by name into the row's order; an unknown name, a wrong kind, a missing required one or a string outside the choices is an error.
+Result<std::vector<AttrValue>> arrange_attrs(const OpDef& def, AttrList attrs);
 
 }  // namespace nnc

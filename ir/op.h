@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -130,6 +131,8 @@ struct OpDef {
 const OpDef& op_def(OpKind kind);
 const OpDef* find_op(std::string_view spelling);
 std::string_view op_name(OpKind kind);
-std::span<const OpDef* const> all_ops();
+std::span<const OpDef* const> all_ops();  // in the order of ops.def; ops without a row are left out
+// What the table lacks, one line each: every op has one row with doc, infer, eval or an exemption, gradient or the reason for none.
+std::vector<std::string> op_table_problems();
 
 }  // namespace nnc

@@ -1,0 +1,133 @@
+#include <algorithm>
+
+#include "ir/graph.h"
+#include "ir/support/text.h"
+
+namespace nnc {
+
+namespace {
+
+// Length-prefixed, so that no two different tensors feed the same bytes.
+Digest tensor_hash(const Tensor& t) {
+  Sha256 hash;
+  hash.update(cat(dtype_name(t.dtype()), "[", join(t.dims(), ",", [](int64_t d) { return d; }), "]\n"));
+  if (t.dtype() == DType::kString) {
+    for (const std::string& s : t.strings()) hash.update(cat(s.size(), ":", s));
+  } else if (t.bytes() > 0) {
+    hash.update(ByteView(static_cast<const uint8_t*>(t.data()), t.bytes()));
+  }
+  return hash.finish();
+}
+
+}  // namespace
+
+ConstId Module::add_constant(Tensor t) {
+  NNC_CHECK(t.valid(), "constant without a dtype");
+  const Digest hash = tensor_hash(t);
+  const auto it = constant_ids_.find(hash);
+  if (it != constant_ids_.end()) return it->second;
+  const ConstId id = constants_.push({std::move(t), hash});
+  constant_ids_[hash] = id;
+  return id;
+}
+
+LocId Module::add_loc(Loc loc) {
+  const auto it = loc_ids_.find(loc);
+  if (it != loc_ids_.end()) return it->second;
+  const LocId id = locs_.push(loc);
+  loc_ids_[std::move(loc)] = id;
+  return id;
+}
+
+std::vector<LocId> Module::loc_leaves(LocId id) const {
+  std::vector<LocId> leaves, todo = {id};
+  while (!todo.empty()) {
+    const LocId next = todo.back();
+    todo.pop_back();
+    if (!next.valid()) continue;
+    const Loc& l = locs_[next];
+    if (l.fused.empty()) leaves.push_back(next);
+    todo.insert(todo.end(), l.fused.begin(), l.fused.end());
+  }
+  std::sort(leaves.begin(), leaves.end());
+  leaves.erase(std::unique(leaves.begin(), leaves.end()), leaves.end());
+  return leaves;
+}
+
+LocId Module::fuse_locs(std::span<const LocId> locs) {
+  Loc fused;
+  for (LocId id : locs) {
+    const std::vector<LocId> leaves = loc_leaves(id);
+    fused.fused.insert(fused.fused.end(), leaves.begin(), leaves.end());
+  }
+  std::sort(fused.fused.begin(), fused.fused.end());
+  fused.fused.erase(std::unique(fused.fused.begin(), fused.fused.end()), fused.fused.end());
+  if (fused.fused.empty()) return {};
+  if (fused.fused.size() == 1) return fused.fused[0];
+  return add_loc(std::move(fused));
+}
+
+const Loc& Module::loc(LocId id) const {
+  static const Loc none;
+  return id.valid() ? locs_[id] : none;
+}
+
+namespace {
+
+std::string leaf_str(const Loc& loc) {
+  if (!loc.node.empty()) return loc.op.empty() ? cat("node ", quote(loc.node)) : cat("node ", quote(loc.node), " (", loc.op, ")");
+  if (!loc.file.empty()) return cat(quote(loc.file), ":", loc.line);
+  if (!loc.scope.empty()) return cat("module ", quote(loc.scope));
+  return loc.op.empty() ? "an unnamed node" : cat("an unnamed ", loc.op);
+}
+
+}  // namespace
+
+std::string Module::loc_str(LocId id) const {
+  constexpr size_t kShown = 4;
+  const std::vector<LocId> leaves = loc_leaves(id);
+  if (leaves.empty()) return "a node without location";
+  const size_t shown = std::min(leaves.size(), kShown);
+  std::string out = join(std::span(leaves).first(shown), ", ", [&](LocId leaf) { return leaf_str(locs_[leaf]); });
+  if (leaves.size() > shown) append(out, " and ", leaves.size() - shown, " more");
+  return out;
+}
+
+Entry& Module::add_entry(std::string name, std::string profile) {
+  auto entry = std::make_unique<Entry>();
+  entry->graph = std::make_unique<Graph>(this, name);
+  entry->name = std::move(name);
+  entry->profile = std::move(profile);
+  entries.push_back(std::move(entry));
+  return *entries.back();
+}
+
+Entry* Module::find_entry(std::string_view name, std::string_view profile) {
+  for (const auto& entry : entries) {
+    if (entry->name == name && entry->profile == profile) return entry.get();
+  }
+  return nullptr;
+}
+
+std::unique_ptr<Module> Module::clone() const {
+  auto m = std::make_unique<Module>();
+  m->symbols = symbols;
+  m->states = states;
+  m->metadata = metadata;
+  m->constants_ = constants_;
+  m->constant_ids_ = constant_ids_;
+  m->locs_ = locs_;
+  m->loc_ids_ = loc_ids_;
+  for (const auto& entry : entries) {
+    auto e = std::make_unique<Entry>();
+    e->name = entry->name;
+    e->profile = entry->profile;
+    e->args = entry->args;
+    e->results = entry->results;
+    e->graph = entry->graph->copy(m.get());
+    m->entries.push_back(std::move(e));
+  }
+  return m;
+}
+
+}  // namespace nnc
