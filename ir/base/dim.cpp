@@ -121,6 +121,21 @@ SymbolId SymbolTable::add_raw(Symbol s) {
   return id;
 }
 
+Result<SymbolId> SymbolTable::add_checked(Symbol s) {
+  const size_t id = symbols_.size();
+  const auto error = [&](std::string_view what) { return Error(Code::kInvalidIr, cat("symbol s", id, ": ", what)); };
+  if (s.lo > s.hi) return error(cat("bounds ", s.lo, "..", s.hi, " hold no value"));
+  if (s.divisor < 1 || s.typical < 0) return error("a positive divisor and a typical size of at least 0 expected");
+  if (s.kind > SymKind::kDerived || s.binding > Binding::kBounded || s.op > SymOp::kOpaqueAdd) return error("unknown kind, binding or operation");
+  if ((s.kind == SymKind::kDerived) != (s.op != SymOp::kNone)) return error("derived symbols, and only they, have an operation");
+  if (s.op == SymOp::kRound && (s.den < 1 || s.mode < 0 || s.mode > 2)) return error("rounding needs a positive denominator and a mode 0..2");
+  for (const Dim* d : {&s.a, &s.b})
+    for (const Term& t : d->terms())
+      if (t.mono.s[0] > id) return error(cat("operand s", t.mono.s[0] - 1, " does not precede it"));
+  if (s.kind == SymKind::kDerived && interned_.contains(Definition{s.op, s.a, s.b, s.num, s.den, s.mode})) return error("its definition occurs twice");
+  return add_raw(std::move(s));
+}
+
 bool SymbolTable::narrow(SymbolId id, int64_t lo, int64_t hi, int64_t divisor) {
   NNC_CHECK(divisor >= 1, "a divisor is positive");
   Symbol& s = symbols_[id];

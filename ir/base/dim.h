@@ -92,7 +92,8 @@ class SymbolTable {
  public:
   SymbolId input(std::string name, int64_t lo = 0, int64_t hi = kDimMax, int64_t divisor = 1, int64_t typical = 0, Binding binding = Binding::kExact);
   SymbolId data(std::string name, int64_t lo = INT64_MIN, int64_t hi = INT64_MAX, Binding binding = Binding::kExact);
-  SymbolId add_raw(Symbol s);  // parser and artifact reader only
+  SymbolId add_raw(Symbol s);                 // for a symbol known to be sound
+  Result<SymbolId> add_checked(Symbol s);     // parser and artifact reader: kInvalidIr if bounds, divisor, operands or definition cannot be
   const Symbol& operator[](SymbolId id) const { return symbols_[id]; }
   // Narrows bounds (from the user, a guard, an op); never widens. Names and typical sizes may be replaced.
   // False, and nothing changed: no value is left (the caller reports it).

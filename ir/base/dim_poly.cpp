@@ -11,12 +11,11 @@ constexpr int kMaxDivisionSteps = 64;
 
 using Sums = std::map<Mono, int64_t>;
 
-bool accumulate(Sums& sums, const Mono& mono, int64_t coeff) {
-  auto [it, fresh] = sums.try_emplace(mono, coeff);
-  if (fresh) return true;
-  if (__builtin_add_overflow(it->second, coeff, &it->second)) return false;
+bool accumulate(Sums& sums, const Mono& mono, int64_t coeff, bool negate = false) {
+  const auto it = sums.try_emplace(mono, 0).first;
+  const bool overflow = negate ? __builtin_sub_overflow(it->second, coeff, &it->second) : __builtin_add_overflow(it->second, coeff, &it->second);
   if (it->second == 0) sums.erase(it);
-  return true;
+  return !overflow;
 }
 
 std::optional<Dim> make(const Sums& sums) {
@@ -30,11 +29,8 @@ uint64_t magnitude(int64_t v) { return v < 0 ? 0 - uint64_t(v) : uint64_t(v); }
 std::optional<Dim> combine(const Dim& a, const Dim& b, bool negate) {
   Sums sums;
   for (const Term& t : DimPoly::terms(a)) sums[t.mono] = t.coeff;
-  for (const Term& t : DimPoly::terms(b)) {
-    int64_t coeff = t.coeff;
-    if (negate && __builtin_sub_overflow(int64_t(0), coeff, &coeff)) return std::nullopt;
-    if (!accumulate(sums, t.mono, coeff)) return std::nullopt;
-  }
+  for (const Term& t : DimPoly::terms(b))
+    if (!accumulate(sums, t.mono, t.coeff, negate)) return std::nullopt;
   return make(sums);
 }
 
@@ -42,9 +38,9 @@ std::optional<Dim> combine(const Dim& a, const Dim& b, bool negate) {
 bool subtract_product(Sums& sums, int64_t coeff, const Mono& mono, const std::vector<Term>& b) {
   for (const Term& t : b) {
     int64_t c;
-    if (__builtin_mul_overflow(t.coeff, coeff, &c) || __builtin_sub_overflow(int64_t(0), c, &c)) return false;
+    if (__builtin_mul_overflow(t.coeff, coeff, &c)) return false;
     const auto m = DimPoly::times(t.mono, mono);
-    if (!m || !accumulate(sums, *m, c)) return false;
+    if (!m || !accumulate(sums, *m, c, true)) return false;
   }
   return true;
 }

@@ -150,20 +150,8 @@ template <const Format& f> uint16_t encode(double v, Overflow overflow) {
   return uint16_t(sign | magnitude);
 }
 
-// f8e8m0 holds powers of two from 2^-127 to 2^127 and NaN: no sign and no zero. Rounds to nearest, ties to the even code.
+// f8e8m0 holds powers of two from 2^-127 to 2^127 and NaN: no sign and no zero.
 double decode_e8m0(uint8_t code) { return code == 0xff ? kNaN : power_of_two(int(code) - 127); }
-
-uint8_t encode_e8m0(double v, Overflow overflow) {
-  const uint64_t bits = std::bit_cast<uint64_t>(v);
-  if (std::isnan(v) || v < 0) return 0xff;
-  if (std::isinf(v)) return overflow == Overflow::kSaturate ? 0xfe : 0xff;
-  int code = int((bits >> 52) & 0x7ff) - 1023 + 127;
-  const uint64_t fraction = bits & ((1ull << 52) - 1), half = 1ull << 51;
-  if (code < 0) return 0;
-  if (fraction > half || (fraction == half && (code & 1))) ++code;
-  if (code > 0xfe) return overflow == Overflow::kSaturate ? 0xfe : 0xff;
-  return uint8_t(code);
-}
 
 template <class T> T get(const void* data, int64_t index) {
   T v;
@@ -289,7 +277,7 @@ void store_f64(DType t, void* data, int64_t index, double v, Overflow overflow) 
     case DType::kF8E4M3FNUZ: return put(data, index, uint8_t(encode<kE4M3FNUZ>(v, overflow)));
     case DType::kF8E5M2: return put(data, index, uint8_t(encode<kE5M2>(v, overflow)));
     case DType::kF8E5M2FNUZ: return put(data, index, uint8_t(encode<kE5M2FNUZ>(v, overflow)));
-    case DType::kF8E8M0: return put(data, index, encode_e8m0(v, overflow));
+    case DType::kF8E8M0: return put(data, index, f64_to_f8e8m0(v, ScaleRound::kNearest, overflow));
     case DType::kF4E2M1: return put_packed<4>(data, index, encode<kE2M1>(v, overflow));
     case DType::kBool: return put(data, index, uint8_t(v != 0));
     default:
@@ -342,6 +330,18 @@ uint16_t f32_to_f16(float v) { return encode<kHalf>(double(v), Overflow::kInf); 
 float f16_to_f32(uint16_t bits) { return float(decode<kHalf>(bits)); }
 uint16_t f64_to_f16(double v) { return encode<kHalf>(v, Overflow::kInf); }
 uint16_t f64_to_bf16(double v) { return encode<kBrain>(v, Overflow::kInf); }
+
+uint8_t f64_to_f8e8m0(double v, ScaleRound round, Overflow overflow) {
+  const bool saturate = overflow == Overflow::kSaturate;
+  if (std::isnan(v) || v < 0) return 0xff;
+  if (std::isinf(v)) return saturate ? 0xfe : 0xff;
+  const uint64_t bits = std::bit_cast<uint64_t>(v), fraction = bits & ((1ull << 52) - 1);
+  int code = int((bits >> 52) & 0x7ff) - 1023 + 127;
+  if (fraction != 0 && (round == ScaleRound::kUp || (round == ScaleRound::kNearest && fraction >= 1ull << 51))) ++code;
+  if (code > 0xfe) return saturate ? 0xfe : 0xff;
+  if (code < 0) return saturate ? 0 : 0xff;
+  return uint8_t(code);
+}
 
 uint16_t f32_to_bf16(float v) {
   const uint32_t bits = std::bit_cast<uint32_t>(v);

@@ -34,9 +34,10 @@ int64_t int_min(DType t);
 uint64_t int_max(DType t);
 
 // How a value leaves the range of a float8/float4 type: saturate to the largest finite value, or to inf/NaN as the format has it.
+// f4e2m1 has neither: it always saturates, NaN too. f8e8m0 has no zero and no sign: 0 saturates to 2^-127, a negative value is NaN.
 enum class Overflow : uint8_t { kSaturate, kInf };
 
-// One element. Floats go through double exactly; stores round once, to nearest even. `store_f64` to an integer type truncates
+// One element. Floats go through double exactly; stores round once, to nearest even (f8e8m0: ties up). `store_f64` to an integer type truncates
 // toward zero and saturates, NaN becomes 0 (the one float -> int rule of nnc). Integer stores wrap modulo the width.
 double load_f64(DType t, const void* data, int64_t index);   // any numeric type, bool as 0/1
 int64_t load_i64(DType t, const void* data, int64_t index);  // integers and bool; u64 as its bits
@@ -54,5 +55,10 @@ inline float bf16_to_f32(uint16_t bits) { uint32_t u = uint32_t(bits) << 16; flo
 // double -> 16-bit with one rounding (not through float).
 uint16_t f64_to_f16(double v);
 uint16_t f64_to_bf16(double v);
+
+
+// How a scale between two powers of two becomes one; kNearest takes ties up.
+enum class ScaleRound : uint8_t { kUp, kDown, kNearest };
+uint8_t f64_to_f8e8m0(double v, ScaleRound round, Overflow overflow = Overflow::kSaturate);
 
 }  // namespace nnc
