@@ -3,6 +3,8 @@
 // value's dtype; in anchored mode floats are never rounded between ops, which gives the f64 oracle of accuracy.
 
 #include <functional>
+#include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,7 +14,7 @@
 
 namespace nnc {
 
-// A value on its carrier. Floats (all kinds) in `f`; integers and bool in `i` (u64 as its bits); strings in `s`.
+// A value on its carrier. Floats (all kinds) in `f`; complex as pairs in `f`; integers and bool in `i` (u64 as its bits); strings in `s`.
 struct EvalTensor {
   DType dtype = DType::kInvalid;
   std::vector<int64_t> dims;
@@ -59,19 +61,33 @@ class Interpreter {
   Result<std::vector<EvalTensor>> run(const Graph& graph, std::vector<EvalTensor> inputs);
   // Chooses the profile of the entry that fits, runs it.
   Result<std::vector<Tensor>> run_entry(std::string_view name, std::span<const Tensor> args);
+  // One node on given operands; every symbol of its types must have a value. Constant folding calls it without a run.
+  Result<std::vector<EvalTensor>> run_node(const Graph& graph, NodeId id, std::span<const EvalTensor* const> operands);
   // For control ops: runs a region with the symbol values of the moment.
   Result<std::vector<EvalTensor>> run_region(const Graph& region, std::vector<EvalTensor> args);
   Result<int64_t> dim(const Dim& d) const;
-  Status bind(SymbolId s, int64_t value);  // data symbols: checks bounds, derives
+  Status bind(SymbolId s, int64_t value);  // data symbols: checks bounds, derives; a body that runs again binds its symbols again
   const EvalOptions& options() const { return options_; }
   const Module& module() const { return module_; }
 
  private:
+  using Stored = std::shared_ptr<const EvalTensor>;
+  Status start(const Graph& graph, std::span<const EvalTensor> inputs);
+  Status bind_inputs(const Graph& graph, std::span<const EvalTensor> inputs);
+  Status bind_region_args(const Graph& region, std::span<const EvalTensor> args);
+  Result<bool> bind_extent(const Dim& d, int64_t extent);
+  Status derive();
+  Status check_asserts(const Graph& graph);
   Result<std::vector<EvalTensor>> run_body(const Graph& graph, std::vector<EvalTensor> args, bool top);
+  Status finish_result(const Type& type, EvalTensor& t) const;
+  Stored constant(ConstId id);
   const Module& module_;
   EvalOptions options_;
-  std::vector<int64_t> values_;
+  std::vector<int64_t> values_;   // by symbol index
   std::vector<uint8_t> known_;
+  std::vector<uint8_t> wanted_;   // used_symbols of the graph that runs
+  std::map<SymbolId, const Graph*> region_symbols_;  // bound by the arguments of a region, again at each run of it
+  std::map<ConstId, Stored> constants_;
 };
 
 }  // namespace nnc
