@@ -1,0 +1,26 @@
+#pragma once
+// Functions of the norm family's rows that live outside norm.cpp.
+
+#include "ir/op.h"
+
+namespace nnc {
+
+Status eval_softmax(EvalContext& c);
+Status eval_layer_norm(EvalContext& c);
+Status eval_rms_norm(EvalContext& c);
+Status eval_batch_norm(EvalContext& c);
+Status eval_softmax_cross_entropy(EvalContext& c);
+
+Status expand_softmax(Builder& b, const Graph& g, NodeId id, std::vector<ValueId>* results);
+Status expand_layer_norm(Builder& b, const Graph& g, NodeId id, std::vector<ValueId>* results);
+Status expand_rms_norm(Builder& b, const Graph& g, NodeId id, std::vector<ValueId>* results);
+Status expand_batch_norm(Builder& b, const Graph& g, NodeId id, std::vector<ValueId>* results);
+Status expand_softmax_cross_entropy(Builder& b, const Graph& g, NodeId id, std::vector<ValueId>* results);
+
+Status grad_softmax(GradContext& c);
+Status grad_layer_norm(GradContext& c);
+Status grad_rms_norm(GradContext& c);
+Status grad_batch_norm(GradContext& c);
+Status grad_softmax_cross_entropy(GradContext& c);
+
+}  // namespace nnc

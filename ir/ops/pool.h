@@ -1,0 +1,14 @@
+#pragma once
+// Functions of the pool family's rows that live outside pool.cpp.
+
+#include "ir/ops/windows.h"
+
+namespace nnc {
+
+Status eval_pool(EvalContext& c);
+Status eval_max_pool_indices(EvalContext& c);
+Status eval_pool_grad(EvalContext& c);
+Status grad_pool(GradContext& c);
+Status grad_pool_grad(GradContext& c);
+
+}  // namespace nnc

@@ -1,0 +1,10 @@
+#pragma once
+// Functions of the recurrent family's rows that live outside recurrent.cpp.
+
+#include "ir/op.h"
+
+namespace nnc {
+
+Status eval_lstm(EvalContext& c);
+
+}  // namespace nnc
