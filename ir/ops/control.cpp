@@ -37,7 +37,7 @@ const Graph& region(InferContext& c, size_t i) { return c.graph().region(c.node(
 
 // Region inputs must have exactly the operands' types.
 Status check_captures(InferContext& c, const Graph& body, size_t first_operand, size_t first_input) {
-  size_t operands = static_cast<size_t>(c.operand_count());
+  size_t operands = std::max(first_operand, static_cast<size_t>(c.operand_count()));  // trailing absent operands are not stored
   if (body.inputs().size() - first_input != operands - first_operand)
     return c.error("the region has " + at(body.inputs().size()) + " inputs, must have " + at(first_input + operands - first_operand));
   for (size_t k = first_operand; k < operands; ++k)
@@ -131,7 +131,7 @@ Status infer_loop(InferContext& c) {
   if (node.regions.size() != 1) return c.error("needs the region of its body");
   const Graph& body = region(c, 0);
   int64_t carried = node.i("carried"), scan = node.i("scan");
-  if (carried < 0 || scan < 0 || carried + 2 > c.operand_count()) return c.error("carried or scan does not fit the operands");
+  if (carried < 0 || scan < 0 || carried + 2 > std::max(2, c.operand_count())) return c.error("carried or scan does not fit the operands");
   if (c.has(0)) NNC_TRY(check_scalar(c, c.type(0), DType::kI64, "the trip count"));
   if (c.has(1)) NNC_TRY(check_scalar(c, c.type(1), DType::kBool, "the condition"));
   auto n = static_cast<size_t>(carried);
@@ -239,7 +239,7 @@ std::span<const OpDef> ops_control() {
               "trip count itself where its value is known and no condition can end the loop before. A carried value whose extent changes has in the region a symbol of "
               "carried_symbols, bound at each iteration, and in the result the next of result_symbols; so has a stacked value whose extents depend on what the body binds, "
               "and these must be equal in all iterations.",
-       .min_operands = 2,
+       .min_operands = 0,
        .max_operands = -1,
        .results = -1,
        .regions = 1,
