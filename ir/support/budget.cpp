@@ -19,19 +19,19 @@ struct LimitRow {
 };
 
 constexpr LimitRow kRows[] = {
-  {Limit::kNodes, "nodes", "nodes", false, 1'000'000},
-  {Limit::kTensors, "tensors", "tensors", false, 1'000'000},
-  {Limit::kRank, "rank", "axes of one tensor", false, 32},
-  {Limit::kElements, "elements", "elements of one tensor", false, int64_t{1} << 48},
-  {Limit::kNameBytes, "name-bytes", "bytes of one name", true, 4 << 10},
-  {Limit::kStringBytes, "string-bytes", "bytes of strings", true, 256 << 20},
-  {Limit::kSubgraphDepth, "subgraph-depth", "nested subgraphs", false, 32},
-  {Limit::kWireDepth, "wire-depth", "nested messages", false, 100},
-  {Limit::kInlinedNodes, "inlined-nodes", "nodes after inlining", false, 5'000'000},
-  {Limit::kLoopTrips, "loop-trips", "trips of one loop", false, int64_t{1} << 31},
-  {Limit::kSourceBytes, "source-bytes", "bytes of generated source", true, 64 << 20},
-  {Limit::kFoldedBytes, "folded-bytes", "bytes of folded constants", true, 256 << 20},
-  {Limit::kTotalBytes, "total-bytes", "bytes of memory for one input", true, int64_t{64} << 30},
+    {Limit::kNodes, "nodes", "nodes", false, 1'000'000},
+    {Limit::kTensors, "tensors", "tensors", false, 1'000'000},
+    {Limit::kRank, "rank", "axes of one tensor", false, 32},
+    {Limit::kElements, "elements", "elements of one tensor", false, int64_t{1} << 48},
+    {Limit::kNameBytes, "name-bytes", "bytes of one name", true, 4 << 10},
+    {Limit::kStringBytes, "string-bytes", "bytes of strings", true, 256 << 20},
+    {Limit::kSubgraphDepth, "subgraph-depth", "nested subgraphs", false, 32},
+    {Limit::kWireDepth, "wire-depth", "nested messages", false, 100},
+    {Limit::kInlinedNodes, "inlined-nodes", "nodes after inlining", false, 5'000'000},
+    {Limit::kLoopTrips, "loop-trips", "trips of one loop", false, int64_t{1} << 31},
+    {Limit::kSourceBytes, "source-bytes", "bytes of generated source", true, 64 << 20},
+    {Limit::kFoldedBytes, "folded-bytes", "bytes of folded constants", true, 256 << 20},
+    {Limit::kTotalBytes, "total-bytes", "bytes of memory for one input", true, int64_t{64} << 30},
 };
 static_assert(std::size(kRows) == kLimitCount);
 constexpr bool in_order() {
@@ -51,7 +51,7 @@ std::string spell(const LimitRow& row, int64_t value) {
 
 Error refused(const LimitRow& row, int64_t value, int64_t limit) {
   return Error(Code::kLimit, cat(spell(row, value), " ", row.what, ": the limit ", row.name, " is ", spell(row, limit)))
-    .with(cat("try: --limit ", row.name, "=", value, " if this input is trusted"));
+      .with(cat("try: --limit ", row.name, "=", value, " if this input is trusted"));
 }
 
 Error negative(const LimitRow& row, int64_t value) { return Error(Code::kLimit, cat(value, " ", row.what, ": negative")); }

@@ -38,8 +38,8 @@ class IdentifierPrefix {
   static constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
   // Words that C++, its math library or CUDA follow with a number.
   static constexpr std::string_view kTaken[] = {
-    "char", "uchar", "short", "ushort", "int", "uint", "long", "ulong", "longlong", "ulonglong", "float", "double", "dim", "half",
-    "nv_bfloat", "wchar", "j", "y", "log", "exp", "atan", "expm", "log1p", "norm", "rnorm",
+      "char", "uchar",     "short", "ushort", "int", "uint", "long", "ulong", "longlong", "ulonglong", "float", "double", "dim",
+      "half", "nv_bfloat", "wchar", "j",      "y",   "log",  "exp",  "atan",  "expm",     "log1p",     "norm",  "rnorm",
   };
   std::string_view text_;
 };

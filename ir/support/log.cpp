@@ -31,7 +31,12 @@ void Log::note(std::string message, Place place) const {
 
 void Log::progress(std::string_view phase, int64_t done, int64_t total, std::string message) const {
   if (!state_) return;
-  emit({.kind = EventKind::kProgress, .phase = std::string(phase), .message = std::move(message), .place = {}, .done = done, .total = total});
+  emit({.kind = EventKind::kProgress,
+        .phase = std::string(phase),
+        .message = std::move(message),
+        .place = {},
+        .done = done,
+        .total = total});
 }
 
 }  // namespace nnc

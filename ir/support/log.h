@@ -20,7 +20,7 @@ struct Event {
   std::string message;  // may be empty for progress
   Place place;
   int64_t done = 0;
-  int64_t total = -1;   // -1: not known
+  int64_t total = -1;  // -1: not known
 };
 
 // A handle; copies share one sink. Events of several threads reach the sink one at a time.

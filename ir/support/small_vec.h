@@ -139,8 +139,9 @@ template <class T, size_t N> class SmallVec {
   void swap(SmallVec& other) noexcept { std::swap(*this, other); }
 
   friend bool operator==(const SmallVec& a, const SmallVec& b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
-  friend auto operator<=>(const SmallVec& a, const SmallVec& b) requires std::three_way_comparable<T>
-  { return std::lexicographical_compare_three_way(a.begin(), a.end(), b.begin(), b.end()); }
+  friend auto operator<=>(const SmallVec& a, const SmallVec& b) requires std::three_way_comparable<T> {
+    return std::lexicographical_compare_three_way(a.begin(), a.end(), b.begin(), b.end());
+  }
 
  private:
   bool on_heap() const { return data_ != inline_data(); }

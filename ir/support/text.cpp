@@ -123,7 +123,8 @@ bool unquote(std::string_view s, std::string* out) {
     }
     if (++i == s.size()) return false;
     switch (s[i]) {
-      case '"': case '\\': text.push_back(s[i]); break;
+      case '"':
+      case '\\': text.push_back(s[i]); break;
       case 'n': text.push_back('\n'); break;
       case 't': text.push_back('\t'); break;
       case 'x': {

@@ -14,9 +14,9 @@ struct DirRow {
   std::string_view what;
 };
 constexpr DirRow kDirs[] = {
-  {"XDG_CONFIG_HOME", ".config", "configuration"},
-  {"XDG_STATE_HOME", ".local/state", "state"},
-  {"XDG_CACHE_HOME", ".cache", "cache"},
+    {"XDG_CONFIG_HOME", ".config", "configuration"},
+    {"XDG_STATE_HOME", ".local/state", "state"},
+    {"XDG_CACHE_HOME", ".cache", "cache"},
 };
 
 std::string_view environment(const char* name) {
@@ -38,7 +38,7 @@ Result<std::string> user_dir(UserDir dir, std::string_view xdg_value, std::strin
   if (absolute(xdg_value)) return cat(without_slash(xdg_value), "/nnc");
   if (absolute(home)) return cat(without_slash(home), "/", row.below_home, "/nnc");
   return Error(Code::kIo, cat("no folder for the user's ", row.what, ": neither ", row.variable, " nor HOME is an absolute path"))
-    .with(cat("try: set ", row.variable, " to a folder that you own"));
+      .with(cat("try: set ", row.variable, " to a folder that you own"));
 }
 
 Result<std::string> user_dir(UserDir dir) {

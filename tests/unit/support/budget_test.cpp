@@ -16,13 +16,19 @@ struct Expected {
 };
 constexpr int64_t kMiB = 1 << 20;
 constexpr Expected kExpected[] = {
-  {Limit::kNodes, "nodes", 1'000'000},          {Limit::kTensors, "tensors", 1'000'000},
-  {Limit::kRank, "rank", 32},                   {Limit::kElements, "elements", 281'474'976'710'656},
-  {Limit::kNameBytes, "name-bytes", 4096},      {Limit::kStringBytes, "string-bytes", 256 * kMiB},
-  {Limit::kSubgraphDepth, "subgraph-depth", 32}, {Limit::kWireDepth, "wire-depth", 100},
-  {Limit::kInlinedNodes, "inlined-nodes", 5'000'000}, {Limit::kLoopTrips, "loop-trips", 2'147'483'648},
-  {Limit::kSourceBytes, "source-bytes", 64 * kMiB}, {Limit::kFoldedBytes, "folded-bytes", 256 * kMiB},
-  {Limit::kTotalBytes, "total-bytes", 65536 * kMiB},
+    {Limit::kNodes, "nodes", 1'000'000},
+    {Limit::kTensors, "tensors", 1'000'000},
+    {Limit::kRank, "rank", 32},
+    {Limit::kElements, "elements", 281'474'976'710'656},
+    {Limit::kNameBytes, "name-bytes", 4096},
+    {Limit::kStringBytes, "string-bytes", 256 * kMiB},
+    {Limit::kSubgraphDepth, "subgraph-depth", 32},
+    {Limit::kWireDepth, "wire-depth", 100},
+    {Limit::kInlinedNodes, "inlined-nodes", 5'000'000},
+    {Limit::kLoopTrips, "loop-trips", 2'147'483'648},
+    {Limit::kSourceBytes, "source-bytes", 64 * kMiB},
+    {Limit::kFoldedBytes, "folded-bytes", 256 * kMiB},
+    {Limit::kTotalBytes, "total-bytes", 65536 * kMiB},
 };
 
 class EachLimit : public testing::TestWithParam<Expected> {};

@@ -68,9 +68,7 @@ TEST(Result, TheFirstPlaceStays) {
   EXPECT_EQ(Error(Code::kParse, "x", inner).at(outer).place.node, "inner");
 }
 
-TEST(ResultDeathTest, CheckStopsTheProgram) {
-  EXPECT_DEATH(NNC_CHECK(1 + 1 == 3, "sums"), "internal error: sums \\(1 \\+ 1 == 3\\)");
-}
+TEST(ResultDeathTest, CheckStopsTheProgram) { EXPECT_DEATH(NNC_CHECK(1 + 1 == 3, "sums"), "internal error: sums \\(1 \\+ 1 == 3\\)"); }
 
 struct Tag;
 using TestId = Id<Tag>;

@@ -71,8 +71,11 @@ TEST(SmallVec, InsertEraseResizeFollowStdVector) {
     const auto vi = v.begin() + at;
     const auto ei = expected.begin() + static_cast<ptrdiff_t>(at);
     switch (next(7)) {
-      case 0: case 1: v.insert(vi, word), expected.insert(ei, word); break;
-      case 2: if (at < v.size()) v.erase(vi), expected.erase(ei); break;
+      case 0:
+      case 1: v.insert(vi, word), expected.insert(ei, word); break;
+      case 2:
+        if (at < v.size()) v.erase(vi), expected.erase(ei);
+        break;
       case 3: v.erase(v.begin(), vi), expected.erase(expected.begin(), ei); break;
       case 4: {
         const std::string several[] = {word, "s", "t"};
@@ -80,7 +83,9 @@ TEST(SmallVec, InsertEraseResizeFollowStdVector) {
         break;
       }
       case 5: v.resize(next(9)), expected.resize(v.size()); break;
-      case 6: if (!v.empty()) v.pop_back(), expected.pop_back(); break;
+      case 6:
+        if (!v.empty()) v.pop_back(), expected.pop_back();
+        break;
     }
     ASSERT_TRUE(std::equal(v.begin(), v.end(), expected.begin(), expected.end())) << step;
   }
@@ -115,7 +120,9 @@ TEST(SmallVec, HoldsMoveOnlyAndOverAlignedElements) {
   SmallVec<std::unique_ptr<int>, 1> owners;
   for (int i = 0; i < 5; ++i) owners.push_back(std::make_unique<int>(i));
   EXPECT_EQ(*owners[4], 4);
-  struct alignas(64) Wide { int v; };
+  struct alignas(64) Wide {
+    int v;
+  };
   SmallVec<Wide, 1> wide;
   for (int i = 0; i < 5; ++i) {
     wide.push_back({i});

@@ -122,7 +122,8 @@ TEST(Text, BandedDistanceEqualsThePlainOne) {
     std::string a, b;
     for (uint32_t i = next(9); i > 0; --i) a.push_back(static_cast<char>('a' + next(3)));
     for (uint32_t i = next(9); i > 0; --i) b.push_back(static_cast<char>('a' + next(3)));
-    for (int cap = 0; cap < 5; ++cap) ASSERT_EQ(edit_distance(a, b, cap), std::min(plain_distance(a, b), cap + 1)) << a << " " << b << " " << cap;
+    for (int cap = 0; cap < 5; ++cap)
+      ASSERT_EQ(edit_distance(a, b, cap), std::min(plain_distance(a, b), cap + 1)) << a << " " << b << " " << cap;
   }
 }
 
