@@ -109,12 +109,12 @@ struct GradContext {
 
 struct OpDef {
   OpKind kind = OpKind::kCount;
-  std::string_view name;
+  std::string_view name = {};
   std::string_view doc;              // meaning, shapes, dtypes, rounding and NaN rules
   int min_operands = 0, max_operands = 0;  // max -1: any number
   int results = 1;                   // -1: as many as the regions or attributes say
   int regions = 0;
-  std::vector<AttrDef> attrs;
+  std::vector<AttrDef> attrs = {};
   uint32_t traits = kPure | kFoldable;
   Lowering lowering = Lowering::kElem;
   Status (*infer)(InferContext&) = nullptr;
