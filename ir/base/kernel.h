@@ -113,8 +113,8 @@ struct Stmt {
   ExprId index2;           // kFor: end; kCheck: bound; kCopy: source index; frag load/store: leading dimension
   ExprId value;            // let, mut, set, store, atomic; kIf, kWhile: condition; kWarp: operand
   ExprId mask, other;      // load, store, copy; kWarp: second operand; kAtomic cas: `other` is the new value
-  int64_t n = 0;           // kFor: step; kAlloc: elements are in the buffer; kCopy: bytes per copy or wait count; frag get/set: element; load: lanes are in var's type
-  VarId f0, f1;            // kFrag mma: operands a, b
+  int64_t n = 0;           // kFor: step; kCopy: bytes per copy or wait count; frag get/set: element; frag load/store: 1 if transposed; load: lanes are in var's type
+  VarId f0, f1;            // kFrag mma: operands a, b (var is the accumulator); store, get, set: f0 is the fragment
   bool unroll = false;     // kFor
   bool nt = false;         // streaming access
   uint32_t site = 0;       // kCheck
@@ -151,7 +151,7 @@ struct Note {
   std::string text;        // op name and ids, ASCII identifiers only
   uint32_t loc = 0;        // the program's location number
 };
-// Counted from the tree, never written by hand.
+// Counted from the tree, never written by hand; not part of the text.
 struct KernelFacts {
   int64_t bytes_read = 0, bytes_written = 0, flops = 0;  // at typical sizes, whole grid
   int live_registers = 0;                                // bound over program points, in vector registers
@@ -170,6 +170,7 @@ struct Kernel {
   std::array<Dim, 3> grid{Dim(1), Dim(1), Dim(1)};
   int threads = 1;
   bool index64 = true;
+  bool fast = false;                // fast league: float atomics are allowed
   Block body;
   std::vector<InPlacePair> in_place;
   std::vector<CheckSite> sites;
@@ -178,6 +179,9 @@ struct Kernel {
 };
 
 std::string_view expr_op_name(ExprOp op);
+
+// Values of all symbols of `k`: those given, derived ones computed.
+Result<std::vector<int64_t>> complete_dims(const Kernel& k, std::span<const int64_t> dims);
 
 // ---- text (kernel_text.cpp): one statement a line, calls prefix `add(%a, %b)`; grammar in docs/ir-text.md
 std::string print_kernel(const Kernel& k);
@@ -199,6 +203,7 @@ enum class League : uint8_t { kStrict, kFast };
 void legalise_math(Kernel& k, League league);   // math -> primitives (kernel_math.cpp)
 void simplify_kernel(Kernel& k);                // exact algebra, dead lets, constant ifs, loops of zero or one trip
 void hoist_and_share(Kernel& k);                // loop-invariant lets move out; repeated subexpressions get names
+void compact_kernel(Kernel& k);                 // drops what nothing uses; numbers variables and buffers in order of their definition, as the text does
 void count_facts(Kernel& k);
 
 }  // namespace nnc

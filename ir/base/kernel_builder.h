@@ -5,9 +5,9 @@
 #include <functional>
 #include <map>
 #include <string>
-#include <unordered_map>
 
 #include "ir/base/kernel.h"
+#include "ir/base/kernel_exprs.h"
 
 namespace nnc {
 
@@ -30,10 +30,13 @@ struct StoreOptions {
 class KernelBuilder {
  public:
   KernelBuilder(std::string name, int threads = 1);
+  KernelBuilder(const KernelBuilder&) = delete;
+  KernelBuilder& operator=(const KernelBuilder&) = delete;
 
   // ---- parameters, symbols, grid
   // The kernel-local dim for a dim of the graph: every distinct symbol (derived ones too) of `outer` becomes one kernel symbol with the same bounds, divisor and typical size.
-  // `launch_dims()` lists, per kernel symbol, the outer dim that the launch evaluates.
+  // `launch_dims()` lists, per kernel symbol, the outer dim that the launch evaluates. Kernel symbols derived later (symbols().floordiv ...) are computed from the others by
+  // who runs the kernel (complete_dims); `dim` spells them out, so that kernel text never reads one.
   Dim import_dim(const SymbolTable& outer, const Dim& d);
   const std::vector<Dim>& launch_dims() const { return launch_dims_; }
   BufId param(std::string name, DType elem, Dim extent, Access access, int align = 64);  // extent in kernel symbols
@@ -78,7 +81,9 @@ class KernelBuilder {
   Expr select(Expr mask, Expr a, Expr b);
   Expr cast(ExprOp how, Expr a, KType to);       // to.lanes must equal a's
   // Value conversion between compute types with nnc's one rule (float->int sat, int->float even, int->int trunc/ext, to/from mask): picks the cast kind.
+  // A mask from loaded bool storage is convert(v, kBool), its storage is convert(m, kU8).
   Expr convert(Expr a, DType to);                // to == kBool gives a mask
+  Expr to_index(Expr a);                         // an integer as an index
   Expr math(ExprOp op, Expr a, Expr b = {});
   Expr splat(Expr a, int lanes);                 // no node if already that wide
   Expr iota(int lanes);
@@ -95,6 +100,7 @@ class KernelBuilder {
   void while_(const std::function<Expr()>& condition_of_muts, const Body& body);
   void if_(Expr condition, const Body& then, const Body& otherwise = {});
   void block(const Body& body);
+  // The index is one lane (consecutive elements) or as wide as the access (gather, scatter).
   Expr load(BufId b, Expr index, int lanes, const LoadOptions& o = {}, std::string name = "v");
   void store(BufId b, Expr index, Expr value, const StoreOptions& o = {});
   Expr atomic(AtomicOp op, BufId b, Expr index, Expr value, Expr compare = {});
@@ -107,7 +113,8 @@ class KernelBuilder {
   void copy_commit();
   void copy_wait(int pending);
   VarId frag_zero(std::string name, DType elem, FragShape shape);
-  VarId frag_load(std::string name, DType elem, FragShape shape, BufId b, Expr index, Expr ld);
+  // Element (row, col) is at index + row * ld + col; with `transposed` at index + col * ld + row.
+  VarId frag_load(std::string name, DType elem, FragShape shape, BufId b, Expr index, Expr ld, bool transposed = false);
   void frag_mma(VarId acc, VarId a, VarId b);
   void frag_store(VarId f, BufId b, Expr index, Expr ld);
   Expr frag_get(VarId f, int element);
@@ -118,12 +125,17 @@ class KernelBuilder {
   Kernel finish(League league = League::kStrict);
 
  private:
-  Expr intern(ExprNode n);
+  Expr made(ExprNode n);
+  Expr leaf(ExprOp op, uint64_t bits = 0);
   StmtId emit(Stmt s);
+  VarId new_var(std::string name, KType type, bool is_mut = false);
+  Block run_block(const Body& body);
+  Expr widen(Expr e, int lanes);
   Kernel k_;
-  std::vector<Block*> open_;
-  std::unordered_multimap<uint64_t, ExprId> interned_;
-  std::map<uint32_t, Dim> imported_;  // outer symbol -> kernel dim
+  ExprPool pool_;
+  std::vector<Block> open_;
+  uint32_t loc_ = 0;  // of the last note
+  std::map<SymbolId, Dim> imported_;  // outer symbol -> kernel dim
   std::vector<Dim> launch_dims_;
 };
 
