@@ -1,0 +1,102 @@
+#include "codegen/lower.h"
+
+#include <algorithm>
+
+#include "codegen/skeletons.h"
+#include "ir/support/text.h"
+
+namespace nnc {
+
+BufId ArgRecorder::input(uint32_t i) {
+  const size_t before = k_.kernel().param_count;
+  const BufId b = body_.declare_input(i);
+  if (k_.kernel().param_count > before) args_.push_back({KernelArg::kInput, i});
+  return b;
+}
+
+BufId ArgRecorder::output(uint32_t o) {
+  const size_t before = k_.kernel().param_count;
+  const BufId b = body_.declare_output(o);
+  if (k_.kernel().param_count > before) args_.push_back({KernelArg::kOutput, o});
+  return b;
+}
+
+BufId ArgRecorder::scratch(uint32_t s, DType elem, Dim extent, Access access) {
+  args_.push_back({KernelArg::kScratch, s});
+  return k_.param("scratch" + std::to_string(s), elem, std::move(extent), access);
+}
+
+void ArgRecorder::all() {
+  for (uint32_t i = 0; i < body_.graph().inputs().size(); ++i) input(i);
+  for (uint32_t o = 0; o < body_.graph().outputs().size(); ++o) output(o);
+}
+
+LoweredKernel ArgRecorder::finish(const LowerOptions& options) {
+  LoweredKernel out;
+  out.dims = k_.launch_dims();
+  out.kernel = k_.finish(options.league);
+  out.args = std::move(args_);
+  return out;
+}
+
+int widest_element(const Graph& g) {
+  int bits = 8;
+  auto see = [&](ValueId v) {
+    const Type& t = g.type(v);
+    if (t.is_tensor()) bits = std::max(bits, dtype_bits(compute_dtype(t.dtype)));
+  };
+  for (ValueId v : g.inputs()) see(v);
+  for (NodeId n : g.order())
+    for (ValueId v : g.node(n).results) see(v);
+  return bits / 8;
+}
+
+std::string group_name(const Graph& g) {
+  std::string name;
+  std::string_view last;
+  int parts = 0;
+  for (NodeId n : g.order()) {
+    const std::string_view op = g.node(n).def().name;
+    if (op == last || g.node(n).def().lowering == Lowering::kMap || g.node(n).def().lowering == Lowering::kSource) continue;
+    last = op;
+    if (parts == 4) {
+      name += "_etc";
+      break;
+    }
+    if (parts++) name += '_';
+    name += op;
+  }
+  return name.empty() ? "move" : name;
+}
+
+namespace {
+// The group's hero class is the greatest of its nodes: contraction, convolution, attention, recurrent > fold > pointwise.
+const Node* find_hero(const Graph& g) {
+  const Node* fold = nullptr;
+  for (NodeId n : g.order()) {
+    const Node& node = g.node(n);
+    if (node.def().lowering == Lowering::kHero) return &node;
+    if (node.def().lowering == Lowering::kFold) fold = &node;
+  }
+  return fold;
+}
+}  // namespace
+
+Result<LoweredGroup> lower_group(const Graph& group, const Target& target, const LowerOptions& options) {
+  const Node* hero = find_hero(group);
+  if (!hero) return lower_pointwise(group, target, options);
+  switch (hero->kind) {
+    case OpKind::kMatMul: return lower_contraction(group, target, options);
+    case OpKind::kConv:
+    case OpKind::kConvTranspose:
+    case OpKind::kConvInputGrad:
+    case OpKind::kConvFilterGrad: return lower_convolution(group, target, options);
+    case OpKind::kAttention: return lower_attention(group, target, options);
+    case OpKind::kLstm: return lower_recurrent(group, target, options);
+    default:
+      if (hero->def().lowering == Lowering::kFold) return lower_fold(group, target, options);
+      return Error(Code::kUnsupportedOp, cat("no kernel skeleton takes ", hero->def().name)).at({group.module().loc_str(hero->loc), std::string(hero->def().name), "", "", -1, 0, 0});
+  }
+}
+
+}  // namespace nnc
