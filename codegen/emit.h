@@ -1,0 +1,91 @@
+#pragma once
+// From kernel IR to C-like text. One writer walks kernels; a Dialect says how a target spells types, kernel heads, memory and thread statements, and defines the helper functions that the text asks for by name
+// (`fma_f32x16`): a unit holds exactly the helpers that its kernels use. Text never contains a byte of the model: identifiers are prefix and counter, floats are bit patterns.
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "codegen/target.h"
+#include "ir/base/kernel.h"
+
+namespace nnc {
+
+// Lines with indentation; nothing else makes source text.
+class SourceWriter {
+ public:
+  void line(std::string_view text);
+  void open(std::string_view head);    // head + " {"
+  void close(std::string_view tail = "}");
+  void middle(std::string_view text);  // "} else {"
+  void blank() { text_ += '\n'; }
+  void raw(std::string_view text) { text_ += text; }
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+  int depth_ = 0;
+};
+
+// A helper function: primitive, operand type and, for casts, the source type.
+struct HelperKey {
+  std::string name;     // the function's name, unique for what it does
+  ExprOp op = ExprOp::kCount;
+  KType type, from;
+  std::vector<uint8_t> pattern;  // shuffles
+  enum What : uint8_t { kOp, kLoad, kLoadMasked, kStore, kStoreMasked, kCheck, kAtomic, kWarp, kFragment, kCopy } what = kOp;
+  uint8_t sub = 0;      // AtomicOp, WarpOp, FragOp; for loads and stores: 1 streaming
+  bool operator<(const HelperKey& o) const { return name < o.name; }
+};
+
+class Dialect {
+ public:
+  virtual ~Dialect() = default;
+  virtual std::string type_name(const KType& t) const = 0;
+  // Before everything: typedefs of the types in use, in a fixed order.
+  virtual void prelude(SourceWriter& w, const std::set<KType>& types, bool index64) const = 0;
+  virtual void define(SourceWriter& w, const HelperKey& h) const = 0;
+  // Opens the kernel's function and declares parameters, dims and task numbers; `close_kernel` ends it.
+  virtual void open_kernel(SourceWriter& w, const Kernel& k, const std::string& symbol) const = 0;
+  virtual void close_kernel(SourceWriter& w, const Kernel& k) const = 0;
+  virtual std::string alloc(const Kernel& k, const KBuffer& b, const std::string& name) const = 0;
+  virtual std::string barrier(Scope s) const = 0;
+  virtual std::string thread_name() const { return "0"; }
+  virtual bool operators_on(const KType& t) const = 0;  // `a + b` works on this type as kernel IR means it
+};
+
+struct EmitOptions {
+  bool notes = true;
+};
+
+class UnitEmitter {
+ public:
+  UnitEmitter(const Dialect& dialect, EmitOptions options = {}) : d_(dialect), options_(options) {}
+  void add(const Kernel& k, const std::string& symbol);
+  std::string finish();
+
+  // For dialects: how names in kernels are spelled.
+  static std::string var_name(const Kernel& k, VarId v);
+  static std::string buffer_name(const Kernel& k, BufId b);
+
+ private:
+  std::string expr(const Kernel& k, ExprId e);
+  std::string call(const Kernel& k, HelperKey key, const std::vector<std::string>& args);
+  void statements(SourceWriter& w, const Kernel& k, const Block& b);
+  void statement(SourceWriter& w, const Kernel& k, const Stmt& s);
+  void memory(SourceWriter& w, const Kernel& k, const Stmt& s);
+  void threads(SourceWriter& w, const Kernel& k, const Stmt& s);
+  std::string type(const KType& t);
+  const Dialect& d_;
+  EmitOptions options_;
+  std::set<KType> types_;
+  std::set<HelperKey> helpers_;
+  std::vector<std::string> bodies_;
+  bool index64_ = false;
+};
+
+// C++ for the host compiler, one unit; every symbol has the signature KernelFn (ir/base/abi.h).
+std::string emit_cpu_unit(const std::vector<std::pair<const Kernel*, std::string>>& kernels, const Target& target);
+
+}  // namespace nnc
