@@ -76,6 +76,16 @@ Status check_arity(const OpDef& def, const std::vector<ValueId>& operands) {
 
 }  // namespace
 
+Status infer_node(Graph& g, const Node& node, std::vector<Type>* types, std::vector<ShapeValue>* values) {
+  const OpDef& def = node.def();
+  InferContext context(g, node, types, values);
+  NNC_TRY(def.infer(context));
+  NNC_CHECK(def.results < 0 || types->size() == static_cast<size_t>(def.results), "infer gives as many types as the op has results");
+  if (def.value != nullptr) def.value(context);
+  NNC_CHECK(values->size() <= types->size(), "shape values belong to results");
+  return {};
+}
+
 Result<NodeId> Graph::append(OpKind kind, std::vector<ValueId> operands, AttrList attrs, LocId loc, NodeId before, std::vector<RegionId> regions) {
   const OpDef& def = op_def(kind);
   while (!operands.empty() && !operands.back().valid() && operands.size() > static_cast<size_t>(def.min_operands)) operands.pop_back();
@@ -93,11 +103,7 @@ Result<NodeId> Graph::append(OpKind kind, std::vector<ValueId> operands, AttrLis
 
   std::vector<Type> types;
   std::vector<ShapeValue> values;
-  InferContext context(*this, node, &types, &values);
-  if (Status s = def.infer(context); !s.ok()) return error_at(*this, node, std::move(s).error());
-  NNC_CHECK(def.results < 0 || types.size() == static_cast<size_t>(def.results), "infer gives as many types as the op has results");
-  if (def.value != nullptr) def.value(context);
-  NNC_CHECK(values.size() <= types.size(), "shape values belong to results");
+  if (Status s = infer_node(*this, node, &types, &values); !s.ok()) return error_at(*this, node, std::move(s).error());
   const NodeId id = insert(std::move(node), std::move(types), before);
   for (size_t k = 0; k < values.size(); ++k) {
     if (values[k].known) shape_values_[nodes_[id].results[k]] = std::move(values[k]);

@@ -197,6 +197,10 @@ class Module {
 
 // `e` with the node's location, op and operand types, unless a place was set further in: then one line that says through which node it came.
 Error error_at(const Graph& g, const Node& node, Error e);
+// Result types and shape values of a node by its row; the node need not be in the graph yet.
+Status infer_node(Graph& g, const Node& node, std::vector<Type>* types, std::vector<ShapeValue>* values);
+// Content hash of a tensor: dtype, dims and bytes (strings: each with its length).
+Digest tensor_hash(const Tensor& t);
 // Attributes by name into the row's order; an unknown name, a wrong kind, a missing required one or a string outside the choices is an error.
 Result<std::vector<AttrValue>> arrange_attrs(const OpDef& def, AttrList attrs);
 

@@ -5,9 +5,7 @@
 
 namespace nnc {
 
-namespace {
-
-// Length-prefixed, so that no two different tensors feed the same bytes.
+// Everything is delimited, so that no two different tensors feed the same bytes.
 Digest tensor_hash(const Tensor& t) {
   Sha256 hash;
   hash.update(cat(dtype_name(t.dtype()), "[", join(t.dims(), ",", [](int64_t d) { return d; }), "]\n"));
@@ -18,8 +16,6 @@ Digest tensor_hash(const Tensor& t) {
   }
   return hash.finish();
 }
-
-}  // namespace
 
 ConstId Module::add_constant(Tensor t) {
   NNC_CHECK(t.valid(), "constant without a dtype");

@@ -20,7 +20,22 @@ std::string print_node(const Graph& g, NodeId id, const PrintOptions& options = 
 
 // Finds large constants by hash; nullptr result is an error naming the hash.
 using ConstantSource = std::function<Result<Tensor>(const Digest& hash, DType dtype, std::span<const int64_t> dims)>;
-Result<std::unique_ptr<Module>> parse_module(std::string_view text, const ConstantSource& constants = {});
+// What the parser noticed beside the module: all problems (the Error names them too), and the lines that nodes and graphs stand on.
+struct TextProblem {
+  int line = 0, column = 0;
+  std::string message;
+};
+struct ParseInfo {
+  struct Line {
+    const Graph* graph = nullptr;
+    NodeId node;  // invalid: the graph's first line
+    int line = 0;
+  };
+  std::vector<TextProblem> problems;
+  std::vector<Line> lines;
+};
+// All errors at once, each with line and column. `info` may be null.
+Result<std::unique_ptr<Module>> parse_module(std::string_view text, const ConstantSource& constants = {}, ParseInfo* info = nullptr);
 // Side file of the constants that print as hash: a simple container (hash, dtype, dims, bytes), written and read as bytes.
 std::string constants_side_file(const Module& m, size_t max_inline_elements = 64);
 Result<ConstantSource> open_constants_side_file(std::string bytes);
