@@ -80,20 +80,20 @@ struct BodyContext {
   const Type& result_type(int i = 0) const { return graph.type(node.results[static_cast<size_t>(i)]); }
 
   // kElem: operand values, same lanes, compute types: f16, bf16 and fp8 come as f32; bool as mask; other types as themselves.
-  std::vector<Expr> args;
+  std::vector<Expr> args{};
   // kElem, kPoint, kSource, kFoldFinish: the result in the compute type of the result's dtype. Rounding to f16/bf16 is done by the caller, once.
-  Expr result;
+  Expr result{};
   int result_index = 0;       // which result is wanted (kPoint)
 
   // kMap, kPoint, kSource: coordinates of the result.
-  Coords coords;
-  std::vector<MapSource> sources;  // kMap: to be filled
-  Expr fill;                       // kMap: value where no source's mask holds; invalid: zero
+  Coords coords{};
+  std::vector<MapSource> sources{};  // kMap: to be filled
+  Expr fill{};                      // kMap: value where no source's mask holds; invalid: zero
 
   // fold: the state. kFoldInit fills `state` (lanes as `lanes`); kFoldStep: state, args[0], index (position along the reduced axis, index x lanes or x1) -> state;
   // kFoldCombine: state, other -> state; kFoldFinish: state, count (index x1: elements reduced) -> result.
-  std::vector<Expr> state, other;
-  Expr index, count;
+  std::vector<Expr> state{}, other{};
+  Expr index{}, count{};
   int lanes = 1;
 };
 
