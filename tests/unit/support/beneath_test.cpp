@@ -234,7 +234,8 @@ TEST_P(Beneath, SwapsByARacingThread) {
     for (const char* name : {"w.bin", "sub/w.bin"}) {
       const auto file = open(name);
       if (!file.ok()) {
-        EXPECT_EQ(file.error().code, Code::kPathEscape) << file.error().str();
+        // The link may be gone again when the walk looks for the reason.
+        EXPECT_TRUE(file.error().code == Code::kPathEscape || file.error().code == Code::kIo) << file.error().str();
         continue;
       }
       ASSERT_EQ(text(file), kInside);
