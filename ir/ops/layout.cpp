@@ -4,7 +4,7 @@
 #include "ir/ops/evals.h"
 #include "ir/ops/families.h"
 #include "ir/ops/gradients.h"
-#include "ir/ops/layout.h"
+#include "ir/ops/panel.h"
 #include "ir/ops/rules.h"
 #include "ir/support/text.h"
 
