@@ -12,7 +12,7 @@
 
 #ifdef __SANITIZE_ADDRESS__
 // Tests ask for more memory than there is and expect an error, so the allocator must be able to say no.
-extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
+extern "C" __attribute__((visibility("default"))) const char* __asan_default_options() { return "allocator_may_return_null=1"; }
 #endif
 
 int main(int argc, char** argv) {
