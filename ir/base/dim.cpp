@@ -21,12 +21,8 @@ int64_t gcd64(int64_t a, int64_t b) {
   return g > uint64_t(INT64_MAX) ? int64_t(1) << 62 : int64_t(g);
 }
 
-DimRange corners(Wide a, Wide b, Wide c, Wide d) {
-  return {clamp64(std::min({a, b, c, d})), clamp64(std::max({a, b, c, d}))};
-}
-DimRange times(DimRange x, DimRange y) {
-  return corners(Wide(x.lo) * y.lo, Wide(x.lo) * y.hi, Wide(x.hi) * y.lo, Wide(x.hi) * y.hi);
-}
+DimRange corners(Wide a, Wide b, Wide c, Wide d) { return {clamp64(std::min({a, b, c, d})), clamp64(std::max({a, b, c, d}))}; }
+DimRange times(DimRange x, DimRange y) { return corners(Wide(x.lo) * y.lo, Wide(x.lo) * y.hi, Wide(x.hi) * y.lo, Wide(x.hi) * y.hi); }
 DimRange floor_divide(DimRange x, DimRange y) {  // y > 0 or the evaluation fails
   const int64_t lo = std::max<int64_t>(y.lo, 1), hi = std::max<int64_t>(y.hi, 1);
   return corners(floor_div(x.lo, lo), floor_div(x.lo, hi), floor_div(x.hi, lo), floor_div(x.hi, hi));
@@ -78,7 +74,8 @@ int64_t derived_divisor(const Symbol& s, int64_t a, int64_t b) {
 }  // namespace
 
 std::optional<SymbolId> Dim::as_symbol() const {
-  if (constant_ != 0 || terms_.size() != 1 || terms_[0].coeff != 1 || terms_[0].mono.s[0] == 0 || terms_[0].mono.s[1] != 0) return std::nullopt;
+  if (constant_ != 0 || terms_.size() != 1 || terms_[0].coeff != 1 || terms_[0].mono.s[0] == 0 || terms_[0].mono.s[1] != 0)
+    return std::nullopt;
   return SymbolId(terms_[0].mono.s[0] - 1);
 }
 
@@ -126,13 +123,16 @@ Result<SymbolId> SymbolTable::add_checked(Symbol s) {
   const auto error = [&](std::string_view what) { return Error(Code::kInvalidIr, cat("symbol s", id, ": ", what)); };
   if (s.lo > s.hi) return error(cat("bounds ", s.lo, "..", s.hi, " hold no value"));
   if (s.divisor < 1 || s.typical < 0) return error("a positive divisor and a typical size of at least 0 expected");
-  if (s.kind > SymKind::kDerived || s.binding > Binding::kBounded || s.op > SymOp::kOpaqueAdd) return error("unknown kind, binding or operation");
+  if (s.kind > SymKind::kDerived || s.binding > Binding::kBounded || s.op > SymOp::kOpaqueAdd)
+    return error("unknown kind, binding or operation");
   if ((s.kind == SymKind::kDerived) != (s.op != SymOp::kNone)) return error("derived symbols, and only they, have an operation");
-  if (s.op == SymOp::kRound && (s.den < 1 || s.mode < 0 || s.mode > 2)) return error("rounding needs a positive denominator and a mode 0..2");
+  if (s.op == SymOp::kRound && (s.den < 1 || s.mode < 0 || s.mode > 2))
+    return error("rounding needs a positive denominator and a mode 0..2");
   for (const Dim* d : {&s.a, &s.b})
     for (const Term& t : d->terms())
       if (t.mono.s[0] > id) return error(cat("operand s", t.mono.s[0] - 1, " does not precede it"));
-  if (s.kind == SymKind::kDerived && interned_.contains(Definition{s.op, s.a, s.b, s.num, s.den, s.mode})) return error("its definition occurs twice");
+  if (s.kind == SymKind::kDerived && interned_.contains(Definition{s.op, s.a, s.b, s.num, s.den, s.mode}))
+    return error("its definition occurs twice");
   return add_raw(std::move(s));
 }
 
@@ -177,7 +177,8 @@ void SymbolTable::refresh(Symbol& s) const {
 }
 
 Dim SymbolTable::derived(SymOp op, const Dim& a, const Dim& b, int64_t num, int64_t den, int64_t mode) {
-  const bool commutes = op == SymOp::kMin || op == SymOp::kMax || op == SymOp::kBroadcast || op == SymOp::kOpaqueMul || op == SymOp::kOpaqueAdd;
+  const bool commutes =
+      op == SymOp::kMin || op == SymOp::kMax || op == SymOp::kBroadcast || op == SymOp::kOpaqueMul || op == SymOp::kOpaqueAdd;
   const bool swap = commutes && b < a;
   Symbol s;
   s.kind = SymKind::kDerived;

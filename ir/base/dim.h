@@ -1,8 +1,9 @@
 #pragma once
 // Symbolic extents. A Dim is a polynomial over symbols with integer coefficients in normal form (at most 16 terms, degree 4), so two dims
 // are equal iff they are structurally equal. What is not a polynomial is a derived symbol, interned in the SymbolTable with its definition.
-// This is no general algebra: only four rules exist (exact polynomial division; floordiv and mod split off multiples; constant folding; interval
-// bounds). Three questions are answered yes, no or unknown; unknown costs a slower kernel or a run-time check, never a wrong answer.
+// This is no general algebra: only four rules exist (exact polynomial division; floordiv and mod split off multiples; constant folding;
+// interval bounds). Three questions are answered yes, no or unknown; unknown costs a slower kernel or a run-time check, never a wrong
+// answer.
 
 #include <array>
 #include <compare>
@@ -74,11 +75,11 @@ struct Symbol {
   SymKind kind = SymKind::kInput;
   Binding binding = Binding::kExact;
   int64_t lo = 0, hi = kDimMax, divisor = 1;
-  int64_t typical = 0;           // for the cost model; 0: none given
-  SymOp op = SymOp::kNone;       // kDerived only
-  Dim a, b;                      // operands of op; kRound: round(a * num / den), half to even ... see `RoundMode`
+  int64_t typical = 0;      // for the cost model; 0: none given
+  SymOp op = SymOp::kNone;  // kDerived only
+  Dim a, b;                 // operands of op; kRound: a * num / den rounded by `mode`
   int64_t num = 1, den = 1;
-  int64_t mode = 0;              // kRound: 0 floor, 1 ceil, 2 nearest even
+  int64_t mode = 0;  // kRound: 0 floor, 1 ceil, 2 nearest even
   bool operator==(const Symbol&) const = default;
 };
 
@@ -90,10 +91,11 @@ struct DimRange {
 // arithmetic never fails; overflow of a coefficient does too and is reported when the dim is evaluated.
 class SymbolTable {
  public:
-  SymbolId input(std::string name, int64_t lo = 0, int64_t hi = kDimMax, int64_t divisor = 1, int64_t typical = 0, Binding binding = Binding::kExact);
+  SymbolId input(std::string name, int64_t lo = 0, int64_t hi = kDimMax, int64_t divisor = 1, int64_t typical = 0,
+                 Binding binding = Binding::kExact);
   SymbolId data(std::string name, int64_t lo = INT64_MIN, int64_t hi = INT64_MAX, Binding binding = Binding::kExact);
-  SymbolId add_raw(Symbol s);                 // for a symbol known to be sound
-  Result<SymbolId> add_checked(Symbol s);     // parser and artifact reader: kInvalidIr if bounds, divisor, operands or definition cannot be
+  SymbolId add_raw(Symbol s);              // for a symbol known to be sound
+  Result<SymbolId> add_checked(Symbol s);  // parser and artifact reader: kInvalidIr if bounds, divisor, operands or definition cannot be
   const Symbol& operator[](SymbolId id) const { return symbols_[id]; }
   // Narrows bounds (from the user, a guard, an op); never widens. Names and typical sizes may be replaced.
   // False, and nothing changed: no value is left (the caller reports it).
@@ -107,15 +109,15 @@ class SymbolTable {
   Dim add(const Dim& a, const Dim& b);
   Dim sub(const Dim& a, const Dim& b);
   Dim mul(const Dim& a, const Dim& b);
-  Dim mul(std::span<const Dim> factors);  // 1 for none
+  Dim mul(std::span<const Dim> factors);                           // 1 for none
   std::optional<Dim> div_exact(const Dim& a, const Dim& b) const;  // polynomial division without remainder
   Dim floordiv(const Dim& a, const Dim& b);  // floor, also for negative a; b > 0 expected, b <= 0 is an error at evaluation
   Dim ceildiv(const Dim& a, const Dim& b);
   Dim mod(const Dim& a, const Dim& b);
   Dim min(const Dim& a, const Dim& b);
   Dim max(const Dim& a, const Dim& b);
-  // 1 with x is x; equal is itself; a constant other than 1 wins over a symbol, and a derived symbol stays behind in the table that `derive`
-  // checks. Two different constants other than 1 fail when evaluated: ask `equal` first.
+  // 1 with x is x; equal is itself; a constant other than 1 wins over a symbol, and a derived symbol stays behind in the table that
+  // `derive` checks. Two different constants other than 1 fail when evaluated: ask `equal` first.
   Dim broadcast(const Dim& a, const Dim& b);
   Dim round(const Dim& a, int64_t num, int64_t den, int64_t mode);  // den != 0
 
@@ -137,8 +139,8 @@ class SymbolTable {
   // Substitutes symbols by dims of another table (outlining, module linking). Unmapped symbols are an internal error.
   Dim substitute(const Dim& d, const std::map<SymbolId, Dim>& map);
 
-  std::string str(const Dim& d) const;       // "2*s0*s1+3"; derived symbols print as their id
-  std::string pretty(const Dim& d) const;    // for people: names, derived symbols spelled out
+  std::string str(const Dim& d) const;               // "2*s0*s1+3"; derived symbols print as their id
+  std::string pretty(const Dim& d) const;            // for people: names, derived symbols spelled out
   std::string str(std::span<const Dim> dims) const;  // "[s0, 64]"
   Result<Dim> parse(std::string_view text) const;    // reads what `str` prints, with blanks; the symbols must exist
 
@@ -150,8 +152,8 @@ class SymbolTable {
     auto operator<=>(const Definition&) const = default;
   };
   Dim derived(SymOp op, const Dim& a, const Dim& b, int64_t num = 1, int64_t den = 1, int64_t mode = 0);
-  void refresh(Symbol& s) const;                                // bounds and divisor of a derived symbol from its operands
-  int64_t divisor(const Dim& d) const;                          // divides every value of d; 0 for the dim 0
+  void refresh(Symbol& s) const;                                            // bounds and divisor of a derived symbol from its operands
+  int64_t divisor(const Dim& d) const;                                      // divides every value of d; 0 for the dim 0
   std::optional<Dim> quotient_of_bounds(const Dim& a, const Dim& b) const;  // floor(a / b) where the bounds leave one value
   Result<int64_t> evaluate(const Symbol& s, std::span<const int64_t> values) const;
   std::string pretty(const Dim& d, int depth) const;
@@ -165,7 +167,8 @@ struct Rational {
   int64_t num = 1, den = 1;
   bool operator==(const Rational&) const = default;
 };
-// The value of an integer (or float) tensor of rank <= 1 and at most 64 elements, as far as it is known. Empty vector with `known` false: unknown.
+// The value of an integer (or float) tensor of rank <= 1 and at most 64 elements, as far as it is known. Empty vector with `known` false:
+// unknown.
 struct ShapeValue {
   bool known = false;
   std::vector<std::optional<Rational>> elems;

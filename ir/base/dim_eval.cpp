@@ -87,8 +87,10 @@ int64_t SymbolTable::typical(const Dim& d) const {
     if (!needed[i]) continue;
     const Symbol& s = symbols_[SymbolId(i)];
     std::optional<Wide> v;
-    if (s.typical != 0) v = s.typical;
-    else if (s.kind == SymKind::kDerived) v = apply(s, saturating_eval(s.a, values), saturating_eval(s.b, values));
+    if (s.typical != 0)
+      v = s.typical;
+    else if (s.kind == SymKind::kDerived)
+      v = apply(s, saturating_eval(s.a, values), saturating_eval(s.b, values));
     values[i] = v ? std::clamp(clamp64(*v), s.lo, s.hi) : guess(s);
   }
   return saturating_eval(d, values);
@@ -114,9 +116,12 @@ Result<int64_t> SymbolTable::evaluate(const Symbol& s, std::span<const int64_t> 
   NNC_ASSIGN(const int64_t b, eval(s.b, values));
   const std::optional<Wide> v = apply(s, a, b);
   if (v && *v == clamp64(*v)) return clamp64(*v);
-  if (v) return Error(Code::kLimit, cat("the extent derived from ", pretty(s.a), " = ", a, " and ", pretty(s.b), " = ", b, " does not fit 64 bits"));
+  if (v)
+    return Error(Code::kLimit,
+                 cat("the extent derived from ", pretty(s.a), " = ", a, " and ", pretty(s.b), " = ", b, " does not fit 64 bits"));
   if (s.op == SymOp::kBroadcast)
-    return Error(Code::kBadInput, cat("extents ", pretty(s.a), " = ", a, " and ", pretty(s.b), " = ", b, " do not broadcast: equal or 1 expected"));
+    return Error(Code::kBadInput,
+                 cat("extents ", pretty(s.a), " = ", a, " and ", pretty(s.b), " = ", b, " do not broadcast: equal or 1 expected"));
   return Error(Code::kBadInput, cat("division of ", pretty(s.a), " = ", a, " by ", pretty(s.b), " = ", b, ": a positive divisor expected"));
 }
 

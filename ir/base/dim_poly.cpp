@@ -13,7 +13,8 @@ using Sums = std::map<Mono, int64_t>;
 
 bool accumulate(Sums& sums, const Mono& mono, int64_t coeff, bool negate = false) {
   const auto it = sums.try_emplace(mono, 0).first;
-  const bool overflow = negate ? __builtin_sub_overflow(it->second, coeff, &it->second) : __builtin_add_overflow(it->second, coeff, &it->second);
+  const bool overflow =
+      negate ? __builtin_sub_overflow(it->second, coeff, &it->second) : __builtin_add_overflow(it->second, coeff, &it->second);
   if (it->second == 0) sums.erase(it);
   return !overflow;
 }
@@ -96,8 +97,10 @@ std::optional<Mono> DimPoly::over(const Mono& a, const Mono& b) {
   Mono out;
   size_t j = 0, n = 0;
   for (uint32_t s : a.s) {
-    if (j < 4 && s != 0 && b.s[j] == s) ++j;
-    else if (s != 0) out.s[n++] = s;
+    if (j < 4 && s != 0 && b.s[j] == s)
+      ++j;
+    else if (s != 0)
+      out.s[n++] = s;
   }
   if (j < 4 && b.s[j] != 0) return std::nullopt;
   return out;

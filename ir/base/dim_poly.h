@@ -31,8 +31,8 @@ struct DimPoly {
   static std::optional<Dim> sub(const Dim& a, const Dim& b);
   static std::optional<Dim> mul(const Dim& a, const Dim& b);
   static std::optional<Dim> div_exact(const Dim& a, const Dim& b);
-  // a = quotient * b + rest, with every coefficient of the rest that the leading term of b could reduce in [0, its coefficient). b must lead with a
-  // positive coefficient.
+  // a = quotient * b + rest, with every coefficient of the rest that the leading term of b could reduce in [0, its coefficient). b must
+  // lead with a positive coefficient.
   static std::optional<std::pair<Dim, Dim>> divide(const Dim& a, const Dim& b);
   static uint64_t content(const Dim& d, bool with_constant);  // gcd of the coefficients
 };

@@ -9,7 +9,9 @@ namespace {
 
 constexpr int kPrettyDepth = 8;
 
-int degree(const Mono& m) { return int(std::count_if(m.s.begin(), m.s.end(), [](uint32_t s) { return s != 0; })); }
+int degree(const Mono& m) {
+  return int(std::count_if(m.s.begin(), m.s.end(), [](uint32_t s) { return s != 0; }));
+}
 
 // Terms by falling degree, then by their symbols in order of creation; the constant last.
 template <class Name> std::string print(const Dim& d, Name&& name) {
@@ -25,8 +27,10 @@ template <class Name> std::string print(const Dim& d, Name&& name) {
   std::string out;
   for (const auto& [symbols, coeff] : terms) {
     if (!out.empty() && coeff > 0) out += '+';
-    if (coeff == -1) out += '-';
-    else if (coeff != 1) append(out, coeff, "*");
+    if (coeff == -1)
+      out += '-';
+    else if (coeff != 1)
+      append(out, coeff, "*");
     append(out, join(symbols, "*", [&](uint32_t s) { return name(SymbolId(s - 1)); }));
   }
   if (d.constant() > 0 && !out.empty()) out += '+';
@@ -75,7 +79,8 @@ class Parser {
     int64_t v = 0;
     for (; at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9'; ++at_) {
       const int digit = text_[at_] - '0';
-      if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, negative ? -digit : digit, &v)) return error("the number does not fit 64 bits");
+      if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, negative ? -digit : digit, &v))
+        return error("the number does not fit 64 bits");
     }
     if (at_ == start) return error("a number or a symbol (s0) expected");
     return v;

@@ -19,33 +19,13 @@ struct Row {
 };
 
 constexpr Row kRows[] = {
-    {"invalid", 0, Class::kNone},
-    {"bool", 8, Class::kBool},
-    {"u2", 2, Class::kUnsigned},
-    {"u4", 4, Class::kUnsigned},
-    {"u8", 8, Class::kUnsigned},
-    {"u16", 16, Class::kUnsigned},
-    {"u32", 32, Class::kUnsigned},
-    {"u64", 64, Class::kUnsigned},
-    {"i2", 2, Class::kSigned},
-    {"i4", 4, Class::kSigned},
-    {"i8", 8, Class::kSigned},
-    {"i16", 16, Class::kSigned},
-    {"i32", 32, Class::kSigned},
-    {"i64", 64, Class::kSigned},
-    {"f16", 16, Class::kFloat},
-    {"bf16", 16, Class::kFloat},
-    {"f32", 32, Class::kFloat},
-    {"f64", 64, Class::kFloat},
-    {"f8e4m3fn", 8, Class::kFloat},
-    {"f8e4m3fnuz", 8, Class::kFloat},
-    {"f8e5m2", 8, Class::kFloat},
-    {"f8e5m2fnuz", 8, Class::kFloat},
-    {"f8e8m0", 8, Class::kFloat},
-    {"f4e2m1", 4, Class::kFloat},
-    {"string", 0, Class::kNone},
-    {"c64", 64, Class::kComplex},
-    {"c128", 128, Class::kComplex},
+    {"invalid", 0, Class::kNone}, {"bool", 8, Class::kBool},        {"u2", 2, Class::kUnsigned},    {"u4", 4, Class::kUnsigned},
+    {"u8", 8, Class::kUnsigned},  {"u16", 16, Class::kUnsigned},    {"u32", 32, Class::kUnsigned},  {"u64", 64, Class::kUnsigned},
+    {"i2", 2, Class::kSigned},    {"i4", 4, Class::kSigned},        {"i8", 8, Class::kSigned},      {"i16", 16, Class::kSigned},
+    {"i32", 32, Class::kSigned},  {"i64", 64, Class::kSigned},      {"f16", 16, Class::kFloat},     {"bf16", 16, Class::kFloat},
+    {"f32", 32, Class::kFloat},   {"f64", 64, Class::kFloat},       {"f8e4m3fn", 8, Class::kFloat}, {"f8e4m3fnuz", 8, Class::kFloat},
+    {"f8e5m2", 8, Class::kFloat}, {"f8e5m2fnuz", 8, Class::kFloat}, {"f8e8m0", 8, Class::kFloat},   {"f4e2m1", 4, Class::kFloat},
+    {"string", 0, Class::kNone},  {"c64", 64, Class::kComplex},     {"c128", 128, Class::kComplex},
 };
 static_assert(std::size(kRows) == size_t(DType::kCount));
 
@@ -56,20 +36,34 @@ struct Alias {
 
 // Spellings of ONNX's TensorProto.DataType and of numpy.
 constexpr Alias kAliases[] = {
-    {"float", DType::kF32},           {"double", DType::kF64},
-    {"float16", DType::kF16},         {"half", DType::kF16},
-    {"bfloat16", DType::kBF16},       {"float32", DType::kF32},
-    {"float64", DType::kF64},         {"int2", DType::kI2},
-    {"int4", DType::kI4},             {"int8", DType::kI8},
-    {"int16", DType::kI16},           {"int32", DType::kI32},
-    {"int64", DType::kI64},           {"uint2", DType::kU2},
-    {"uint4", DType::kU4},            {"uint8", DType::kU8},
-    {"uint16", DType::kU16},          {"uint32", DType::kU32},
-    {"uint64", DType::kU64},          {"float8e4m3fn", DType::kF8E4M3FN},
-    {"float8e4m3fnuz", DType::kF8E4M3FNUZ}, {"float8e5m2", DType::kF8E5M2},
-    {"float8e5m2fnuz", DType::kF8E5M2FNUZ}, {"float8e8m0", DType::kF8E8M0},
-    {"float4e2m1", DType::kF4E2M1},   {"complex64", DType::kC64},
-    {"complex128", DType::kC128},     {"str", DType::kString},
+    {"float", DType::kF32},
+    {"double", DType::kF64},
+    {"float16", DType::kF16},
+    {"half", DType::kF16},
+    {"bfloat16", DType::kBF16},
+    {"float32", DType::kF32},
+    {"float64", DType::kF64},
+    {"int2", DType::kI2},
+    {"int4", DType::kI4},
+    {"int8", DType::kI8},
+    {"int16", DType::kI16},
+    {"int32", DType::kI32},
+    {"int64", DType::kI64},
+    {"uint2", DType::kU2},
+    {"uint4", DType::kU4},
+    {"uint8", DType::kU8},
+    {"uint16", DType::kU16},
+    {"uint32", DType::kU32},
+    {"uint64", DType::kU64},
+    {"float8e4m3fn", DType::kF8E4M3FN},
+    {"float8e4m3fnuz", DType::kF8E4M3FNUZ},
+    {"float8e5m2", DType::kF8E5M2},
+    {"float8e5m2fnuz", DType::kF8E5M2FNUZ},
+    {"float8e8m0", DType::kF8E8M0},
+    {"float4e2m1", DType::kF4E2M1},
+    {"complex64", DType::kC64},
+    {"complex128", DType::kC128},
+    {"str", DType::kString},
 };
 
 const Row& row(DType t) {
@@ -80,9 +74,9 @@ const Row& row(DType t) {
 // A binary float format of at most 16 bits. Codes between `max_finite` + 1 and the end of the magnitude range are inf or NaN.
 struct Format {
   int exponent_bits, mantissa_bits, bias;
-  uint16_t max_finite;  // largest finite magnitude code
-  int16_t inf;          // magnitude code, -1: the format has none
-  int32_t nan;          // code (magnitude, or the whole code of the fnuz types), -1: the format has none
+  uint16_t max_finite;    // largest finite magnitude code
+  int16_t inf;            // magnitude code, -1: the format has none
+  int32_t nan;            // code (magnitude, or the whole code of the fnuz types), -1: the format has none
   bool is_unsigned_zero;  // fnuz: no -0, its code is the only NaN
   bool saturates;         // honours Overflow; the 16-bit types always go to infinity
   constexpr int bits() const { return 1 + exponent_bits + mantissa_bits; }
@@ -105,7 +99,8 @@ template <const Format& f> double decode(uint16_t code) {
   const bool negative = code & sign_bit;
   if (f.is_unsigned_zero && code == f.nan) return kNaN;
   if (magnitude > f.max_finite) {
-    if (f.inf >= 0 && magnitude == unsigned(f.inf)) return negative ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
+    if (f.inf >= 0 && magnitude == unsigned(f.inf))
+      return negative ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
     uint64_t payload = f.mantissa_bits >= 7 ? uint64_t(magnitude & ((1u << f.mantissa_bits) - 1)) << (52 - f.mantissa_bits) : 0;
     return std::bit_cast<double>((uint64_t(negative) << 63) | 0x7ff8000000000000ull | payload);
   }
@@ -280,9 +275,7 @@ void store_f64(DType t, void* data, int64_t index, double v, Overflow overflow) 
     case DType::kF8E8M0: return put(data, index, f64_to_f8e8m0(v, ScaleRound::kNearest, overflow));
     case DType::kF4E2M1: return put_packed<4>(data, index, encode<kE2M1>(v, overflow));
     case DType::kBool: return put(data, index, uint8_t(v != 0));
-    default:
-      NNC_CHECK(is_int(t), "store_f64 to a type that is not numeric");
-      return store_i64(t, data, index, saturate_to_int(t, v));
+    default: NNC_CHECK(is_int(t), "store_f64 to a type that is not numeric"); return store_i64(t, data, index, saturate_to_int(t, v));
   }
 }
 

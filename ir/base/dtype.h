@@ -10,9 +10,32 @@ namespace nnc {
 
 enum class DType : uint8_t {
   kInvalid = 0,
-  kBool, kU2, kU4, kU8, kU16, kU32, kU64, kI2, kI4, kI8, kI16, kI32, kI64,
-  kF16, kBF16, kF32, kF64, kF8E4M3FN, kF8E4M3FNUZ, kF8E5M2, kF8E5M2FNUZ, kF8E8M0, kF4E2M1,
-  kString, kC64, kC128,
+  kBool,
+  kU2,
+  kU4,
+  kU8,
+  kU16,
+  kU32,
+  kU64,
+  kI2,
+  kI4,
+  kI8,
+  kI16,
+  kI32,
+  kI64,
+  kF16,
+  kBF16,
+  kF32,
+  kF64,
+  kF8E4M3FN,
+  kF8E4M3FNUZ,
+  kF8E5M2,
+  kF8E5M2FNUZ,
+  kF8E8M0,
+  kF4E2M1,
+  kString,
+  kC64,
+  kC128,
   kCount
 };
 
@@ -37,8 +60,8 @@ uint64_t int_max(DType t);
 // f4e2m1 has neither: it always saturates, NaN too. f8e8m0 has no zero and no sign: 0 saturates to 2^-127, a negative value is NaN.
 enum class Overflow : uint8_t { kSaturate, kInf };
 
-// One element. Floats go through double exactly; stores round once, to nearest even (f8e8m0: ties up). `store_f64` to an integer type truncates
-// toward zero and saturates, NaN becomes 0 (the one float -> int rule of nnc). Integer stores wrap modulo the width.
+// One element. Floats go through double exactly; stores round once, to nearest even (f8e8m0: ties up). `store_f64` to an integer type
+// truncates toward zero and saturates, NaN becomes 0 (the one float -> int rule of nnc). Integer stores wrap modulo the width.
 double load_f64(DType t, const void* data, int64_t index);   // any numeric type, bool as 0/1
 int64_t load_i64(DType t, const void* data, int64_t index);  // integers and bool; u64 as its bits
 void store_f64(DType t, void* data, int64_t index, double v, Overflow overflow = Overflow::kSaturate);
@@ -51,11 +74,15 @@ int64_t wrap_int(DType t, int64_t v);  // v modulo the width of integer type t, 
 uint16_t f32_to_f16(float v);
 float f16_to_f32(uint16_t bits);
 uint16_t f32_to_bf16(float v);
-inline float bf16_to_f32(uint16_t bits) { uint32_t u = uint32_t(bits) << 16; float f; __builtin_memcpy(&f, &u, 4); return f; }
+inline float bf16_to_f32(uint16_t bits) {
+  uint32_t u = uint32_t(bits) << 16;
+  float f;
+  __builtin_memcpy(&f, &u, 4);
+  return f;
+}
 // double -> 16-bit with one rounding (not through float).
 uint16_t f64_to_f16(double v);
 uint16_t f64_to_bf16(double v);
-
 
 // How a scale between two powers of two becomes one; kNearest takes ties up.
 enum class ScaleRound : uint8_t { kUp, kDown, kNearest };

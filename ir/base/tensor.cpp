@@ -3,6 +3,7 @@
 #include <cstring>
 #include <new>
 
+#include "ir/support/checked.h"
 #include "ir/support/text.h"
 
 namespace nnc {
@@ -33,18 +34,8 @@ int64_t element_count(std::span<const int64_t> dims) {
 }
 
 Result<int64_t> checked_element_count(std::span<const int64_t> dims) {
-  int64_t n = 1;
-  bool empty = false;
-  for (int64_t d : dims) {
-    if (d < 0) return Error(Code::kBadInput, cat("negative extent in shape ", dims_text(dims)));
-    if (d == 0) empty = true;
-    if (d > kMaxElements) return Error(Code::kLimit, cat("extent ", d, " of shape ", dims_text(dims), " is past the limit of 2^48"));
-  }
-  if (empty) return int64_t(0);
-  for (int64_t d : dims) {
-    if (__builtin_mul_overflow(n, d, &n) || n > kMaxElements)
-      return Error(Code::kLimit, cat("shape ", dims_text(dims), " has more than 2^48 elements"));
-  }
+  NNC_ASSIGN(const int64_t n, extent_product(dims));
+  if (n > kMaxElements) return Error(Code::kLimit, cat("shape ", dims_text(dims), " has more than 2^48 elements"));
   return n;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// Host tensors: owned or shared bytes with dtype and extents. What constants, inputs, outputs and the interpreters exchange. Always dense and
-// row-major; 64-byte aligned. String tensors hold std::string elements and no bytes.
+// Host tensors: owned or shared bytes with dtype and extents. What constants, inputs, outputs and the interpreters exchange. Always dense
+// and row-major; 64-byte aligned. String tensors hold std::string elements and no bytes.
 
 #include <cstdint>
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace nnc {
 
-int64_t element_count(std::span<const int64_t> dims);  // dims were checked before (CheckedSize); 1 for rank 0
+int64_t element_count(std::span<const int64_t> dims);                  // dims were checked before (CheckedSize); 1 for rank 0
 Result<int64_t> checked_element_count(std::span<const int64_t> dims);  // for extents from outside: negative, overflow, element limit
 
 class Tensor {

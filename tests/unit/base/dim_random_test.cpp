@@ -67,8 +67,10 @@ class Machine {
       case 2: return {table.sub(a.dim, b.dim), zip(a, b, [](Wide x, Wide y) -> Out { return x - y; })};
       case 3: return {table.mul(a.dim, b.dim), zip(a, b, [](Wide x, Wide y) -> Out { return x * y; })};
       case 4: return {table.floordiv(a.dim, b.dim), zip(a, b, [](Wide x, Wide y) -> Out { return y > 0 ? Out(floor_wide(x, y)) : Out(); })};
-      case 5: return {table.ceildiv(a.dim, b.dim), zip(a, b, [](Wide x, Wide y) -> Out { return y > 0 ? Out(-floor_wide(-x, y)) : Out(); })};
-      case 6: return {table.mod(a.dim, b.dim), zip(a, b, [](Wide x, Wide y) -> Out { return y > 0 ? Out(x - y * floor_wide(x, y)) : Out(); })};
+      case 5:
+        return {table.ceildiv(a.dim, b.dim), zip(a, b, [](Wide x, Wide y) -> Out { return y > 0 ? Out(-floor_wide(-x, y)) : Out(); })};
+      case 6:
+        return {table.mod(a.dim, b.dim), zip(a, b, [](Wide x, Wide y) -> Out { return y > 0 ? Out(x - y * floor_wide(x, y)) : Out(); })};
       case 7: return {table.min(a.dim, b.dim), zip(a, b, [](Wide x, Wide y) -> Out { return std::min(x, y); })};
       case 8: return {table.max(a.dim, b.dim), zip(a, b, [](Wide x, Wide y) -> Out { return std::max(x, y); })};
       default: return rounded(a);
@@ -143,9 +145,7 @@ void check_limits(const Dim& d) {
   for (size_t i = 0; i < d.terms().size(); ++i) {
     ASSERT_NE(d.terms()[i].coeff, 0);
     ASSERT_NE(d.terms()[i].mono, Mono{});
-    if (i > 0) {
-      ASSERT_LT(d.terms()[i - 1].mono, d.terms()[i].mono);
-    }
+    if (i > 0) { ASSERT_LT(d.terms()[i - 1].mono, d.terms()[i].mono); }
   }
 }
 
@@ -167,9 +167,7 @@ TEST(DimRandom, AgreesWithPlainArithmetic) {
         ASSERT_GE(r.hi, *got) << "seed " << seed << ": " << m.table.pretty(s.dim);
         for (int64_t k : {2, 3, 4, 8}) {
           const Ternary t = m.table.divisible(s.dim, k);
-          if (t != Ternary::kUnknown) {
-            ASSERT_EQ(t == Ternary::kYes, *got % k == 0) << m.table.pretty(s.dim) << " by " << k;
-          }
+          if (t != Ternary::kUnknown) { ASSERT_EQ(t == Ternary::kYes, *got % k == 0) << m.table.pretty(s.dim) << " by " << k; }
         }
         ++evaluated;
       }

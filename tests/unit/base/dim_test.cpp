@@ -254,7 +254,8 @@ TEST_F(DimTest, TextOfShapesAndNames) {
 }
 
 TEST_F(DimTest, ParseErrorsNameTheColumn) {
-  for (const char* text : {"", " ", "s", "s9", "2*", "s0 s1", "+", "s0+", "s0--1", "x", "9223372036854775808", "s0*s0*s0*s0*s0", "9223372036854775807+1", "s99999999999", "s0)"}) {
+  for (const char* text : {"", " ", "s", "s9", "2*", "s0 s1", "+", "s0+", "s0--1", "x", "9223372036854775808", "s0*s0*s0*s0*s0",
+                           "9223372036854775807+1", "s99999999999", "s0)"}) {
     const auto r = t.parse(text);
     ASSERT_FALSE(r.ok()) << text;
     EXPECT_EQ(r.error().code, Code::kParse) << text;

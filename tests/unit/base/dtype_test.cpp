@@ -106,9 +106,7 @@ void expect_nearest(DType t, double v) {
     if (!std::isfinite(other)) continue;
     const long double other_error = std::fabs((long double)v - other);
     ASSERT_LE(error, other_error) << dtype_name(t) << " " << v;
-    if (error == other_error) {
-      ASSERT_EQ(magnitude & 1, 0u) << dtype_name(t) << " tie at " << v;
-    }
+    if (error == other_error) { ASSERT_EQ(magnitude & 1, 0u) << dtype_name(t) << " tie at " << v; }
   }
   if (got != 0 || t != DType::kF8E4M3FNUZ) return;
   ASSERT_EQ(code, 0u);
