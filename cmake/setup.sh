@@ -5,7 +5,7 @@ nnc_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 nnc_user_cache=${XDG_CACHE_HOME:-$HOME/.cache}
 export NNC_MODEL_CACHE=${NNC_MODEL_CACHE:-$nnc_user_cache/nnc-models}
 
-nnc_packages_build="cmake ninja-build g++ ccache mold flatbuffers-compiler libflatbuffers-dev python3 python3-venv"
+nnc_packages_build="cmake ninja-build g++ ccache mold flatbuffers-compiler libflatbuffers-dev zlib1g-dev python3 python3-venv"
 nnc_packages_tests="libgtest-dev libgmock-dev libbenchmark-dev git"
 nnc_packages_tidy="clang clang-format clang-tidy"
 

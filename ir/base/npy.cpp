@@ -92,7 +92,8 @@ class Reader {
     NNC_TRY(budget_.within(Limit::kElements, count_));
     const CheckedSize declared = CheckedSize(count_) * header_.type.item;
     if (!declared.ok() || uint64_t(declared.value_or(0)) != source_.remaining()) {
-      return broken(cat("the header declares ", count_, " elements of ", header_.type.item, " bytes, ", source_.remaining(), " bytes follow it"));
+      return broken(
+          cat("the header declares ", count_, " elements of ", header_.type.item, " bytes, ", source_.remaining(), " bytes follow it"));
     }
     bytes_ = size_t(declared.value_or(0));
     switch (header_.type.storage) {
@@ -114,7 +115,8 @@ class Reader {
     NNC_TRY(source_.read(start, sizeof start));
     if (std::memcmp(start, kMagic, kMagicBytes) != 0) return broken("no npy file: it starts with other bytes");
     const int version = start[kMagicBytes];
-    if (version < 1 || version > 3 || start[kMagicBytes + 1] != 0) return broken(cat("npy version ", version, ".", start[kMagicBytes + 1], ": 1.0 to 3.0 expected"));
+    if (version < 1 || version > 3 || start[kMagicBytes + 1] != 0)
+      return broken(cat("npy version ", version, ".", start[kMagicBytes + 1], ": 1.0 to 3.0 expected"));
     const size_t size_bytes = version == 1 ? 2 : 4;
     if (source_.remaining() < size_bytes) return broken("the file ends in the header");
     NNC_TRY(source_.read(size, size_bytes));
@@ -239,7 +241,8 @@ Status utf32_image(const Tensor& t, NpyImage* image, int64_t* item) {
   std::vector<std::vector<uint32_t>> decoded(t.strings().size());
   size_t longest = 1;  // numpy has no '<U0' arrays of its own
   for (size_t i = 0; i < decoded.size(); ++i) {
-    if (!decode_utf8(t.strings()[i], decoded[i])) return Error(Code::kBadInput, cat("string ", i, " of the tensor is no UTF-8: ", quote(t.strings()[i])));
+    if (!decode_utf8(t.strings()[i], decoded[i]))
+      return Error(Code::kBadInput, cat("string ", i, " of the tensor is no UTF-8: ", quote(t.strings()[i])));
     if (!decoded[i].empty() && decoded[i].back() == 0)
       return Error(Code::kBadInput, cat("string ", i, " of the tensor ends with a zero, which npy files cannot hold"));
     longest = std::max(longest, decoded[i].size());

@@ -11,9 +11,9 @@ struct NumpyRow {
   DType dtype;
 };
 constexpr NumpyRow kNumpy[] = {
-    {'b', 1, DType::kBool}, {'i', 1, DType::kI8},  {'i', 2, DType::kI16}, {'i', 4, DType::kI32}, {'i', 8, DType::kI64},  {'u', 1, DType::kU8},
-    {'u', 2, DType::kU16},  {'u', 4, DType::kU32}, {'u', 8, DType::kU64}, {'f', 2, DType::kF16}, {'f', 4, DType::kF32},  {'f', 8, DType::kF64},
-    {'c', 8, DType::kC64},  {'c', 16, DType::kC128}, {'V', 2, DType::kBF16},
+    {'b', 1, DType::kBool}, {'i', 1, DType::kI8},  {'i', 2, DType::kI16}, {'i', 4, DType::kI32},   {'i', 8, DType::kI64},
+    {'u', 1, DType::kU8},   {'u', 2, DType::kU16}, {'u', 4, DType::kU32}, {'u', 8, DType::kU64},   {'f', 2, DType::kF16},
+    {'f', 4, DType::kF32},  {'f', 8, DType::kF64}, {'c', 8, DType::kC64}, {'c', 16, DType::kC128}, {'V', 2, DType::kBF16},
 };
 
 struct NamedRow {
@@ -121,7 +121,8 @@ class Parser {
     return s;
   }
   Status descr(NpyType* out) {
-    if (peek('[') || peek('(')) return Error(Code::kUnsupportedOp, "array of records: nnc has no such dtype").with("try: save each field as an array");
+    if (peek('[') || peek('('))
+      return Error(Code::kUnsupportedOp, "array of records: nnc has no such dtype").with("try: save each field as an array");
     NNC_ASSIGN(const std::string_view text, string());
     NNC_ASSIGN(*out, parse_descr(text));
     return {};

@@ -12,17 +12,17 @@
 namespace nnc {
 
 enum class NpyStorage : uint8_t {
-  kPlain,    // our own bytes, perhaps swapped
-  kUnpacked, // one element per byte, packed in our tensors
-  kUnicode,  // UTF-32, padded with zeros
-  kBytes,    // bytes, padded with zeros
+  kPlain,     // our own bytes, perhaps swapped
+  kUnpacked,  // one element per byte, packed in our tensors
+  kUnicode,   // UTF-32, padded with zeros
+  kBytes,     // bytes, padded with zeros
 };
 
 struct NpyType {
   DType dtype = DType::kInvalid;
   NpyStorage storage = NpyStorage::kPlain;
-  int64_t item = 0;  // bytes per element in the file
-  bool swap = false; // big endian
+  int64_t item = 0;   // bytes per element in the file
+  bool swap = false;  // big endian
 };
 
 struct NpyHeader {

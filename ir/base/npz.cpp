@@ -13,7 +13,8 @@ Result<std::vector<ZipEntry>> directory(const FileBytes& file, Budget& budget) {
   NNC_ASSIGN(auto entries, read_zip_directory(file.bytes, file.name, budget));
   for (ZipEntry& e : entries) {
     if (!e.name.ends_with(kSuffix))
-      return broken_file(file.name, int64_t(e.start), cat("npz: entry ", quote(e.name), " is no array: a name that ends with .npy expected"));
+      return broken_file(file.name, int64_t(e.start),
+                         cat("npz: entry ", quote(e.name), " is no array: a name that ends with .npy expected"));
     e.name.resize(e.name.size() - kSuffix.size());
   }
   return entries;

@@ -1,10 +1,11 @@
 #pragma once
-// Tensors as npy and npz files, from and to bytes in memory; opening files is the caller's matter. Reads what numpy writes: npy 1.0 to 3.0, C and
-// Fortran order, either byte order, npz stored or deflated, zip64. Not here: pickled objects, records, dates, encrypted archives, ONNX protobufs.
+// Tensors as npy and npz files, from and to bytes in memory; opening files is the caller's matter. Reads what numpy writes: npy 1.0 to 3.0,
+// C and Fortran order, either byte order, npz stored or deflated, zip64. Not here: pickled objects, records, dates, encrypted archives,
+// ONNX protobufs.
 //
-// numpy has no spelling for types that it lacks. We write those under the name that ml_dtypes registers ('bfloat16', 'float8_e4m3fn', 'int4':
-// one element per byte below one byte), which numpy.load reads once ml_dtypes is imported; what numpy.save makes of a bfloat16 array ('<V2') is read
-// as bf16.
+// numpy has no spelling for types that it lacks. We write those under the name that ml_dtypes registers ('bfloat16', 'float8_e4m3fn',
+// 'int4': one element per byte below one byte), which numpy.load reads once ml_dtypes is imported; what numpy.save makes of a bfloat16
+// array ('<V2') is read as bf16.
 
 #include <functional>
 #include <memory>
@@ -32,8 +33,8 @@ struct FileBytes {
   std::shared_ptr<const void> owner = nullptr;
 };
 
-// A broken file is kInvalidData with the byte offset; a sound one that we have no dtype for is kUnsupportedOp. Memory is charged to the budget
-// before it is taken.
+// A broken file is kInvalidData with the byte offset; a sound one that we have no dtype for is kUnsupportedOp. Memory is charged to the
+// budget before it is taken.
 Result<Tensor> read_npy(const FileBytes& file, Budget& budget);
 // The entries in archive order, without ".npy". An entry whose checksum, declared size or name does not hold fails the whole archive.
 Result<std::vector<NamedTensor>> read_npz(const FileBytes& file, Budget& budget);

@@ -16,8 +16,8 @@ struct ZipEntry {
   bool deflated = false;
 };
 
-// Entries in directory order, directories left out. Checks every record: extents inside the file and disjoint, names unique and equal in both
-// records, sizes that deflate can reach.
+// Entries in directory order, directories left out. Checks every record: extents inside the file and disjoint, names unique and equal in
+// both records, sizes that deflate can reach.
 Result<std::vector<ZipEntry>> read_zip_directory(ByteView file, std::string_view file_name, Budget& budget);
 
 // Reads one entry; `finish` after the last byte checks that the stream ends there and that the checksum holds.

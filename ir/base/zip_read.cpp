@@ -66,7 +66,8 @@ class Directory {
     uint64_t disk = number(at + 4, 2) | number(at + 6, 2), here = number(at + 8, 2), limit = at;
     if (at >= kLocator64Bytes && number(at - kLocator64Bytes, 4) == kLocator64) {
       const uint64_t locator = at - kLocator64Bytes, record = number(locator + 8, 8);
-      if (!inside(record, kEnd64Bytes, locator) || number(record, 4) != kEnd64) return broken(locator, "the zip64 end record is not where the locator says");
+      if (!inside(record, kEnd64Bytes, locator) || number(record, 4) != kEnd64)
+        return broken(locator, "the zip64 end record is not where the locator says");
       disk = number(record + 16, 4) | number(record + 20, 4);
       here = number(record + 24, 8);
       count_ = number(record + 32, 8);
@@ -75,7 +76,8 @@ class Directory {
       limit = record;
     }
     if (disk != 0 || here != count_) return broken(at, "archives in several parts are not read");
-    if (!inside(start_, size_, limit) || start_ + size_ != limit) return broken(at, cat("the directory does not lie before its end record: offset ", start_, ", ", size_, " bytes"));
+    if (!inside(start_, size_, limit) || start_ + size_ != limit)
+      return broken(at, cat("the directory does not lie before its end record: offset ", start_, ", ", size_, " bytes"));
     if (count_ > size_ / kCentralBytes) return broken(at, cat("a directory of ", size_, " bytes cannot hold ", count_, " entries"));
     return {};
   }
@@ -93,7 +95,8 @@ class Directory {
     entry->unpacked = number(*at + 24, 4);
     *local = number(*at + 42, 4);
     if (flags & 1) return broken(*at, cat("entry ", quote(entry->name), " is encrypted"));
-    if (method != 0 && method != 8) return broken(*at, cat("entry ", quote(entry->name), ": compression method ", method, ", stored or deflated expected"));
+    if (method != 0 && method != 8)
+      return broken(*at, cat("entry ", quote(entry->name), ": compression method ", method, ", stored or deflated expected"));
     entry->deflated = method == 8;
     NNC_TRY(wide_sizes(*at + kCentralBytes + name_bytes, extra_bytes, entry, local));
     NNC_TRY(local_record(*local, entry));
@@ -121,13 +124,16 @@ class Directory {
   }
 
   Status local_record(uint64_t at, ZipEntry* entry) {
-    if (!inside(at, kLocalBytes, start_) || number(at, 4) != kLocal) return broken(at, cat("no entry ", quote(entry->name), " where the directory says"));
+    if (!inside(at, kLocalBytes, start_) || number(at, 4) != kLocal)
+      return broken(at, cat("no entry ", quote(entry->name), " where the directory says"));
     const uint64_t name_bytes = number(at + 26, 2), extra_bytes = number(at + 28, 2);
     if (!inside(at + kLocalBytes, name_bytes + extra_bytes, start_) || text_of(file_.subspan(at + kLocalBytes, name_bytes)) != entry->name)
       return broken(at, cat("entry ", quote(entry->name), " has another name in its own record"));
-    if (number(at + 8, 2) != (entry->deflated ? 8u : 0u)) return broken(at, cat("entry ", quote(entry->name), " has another method in its own record"));
+    if (number(at + 8, 2) != (entry->deflated ? 8u : 0u))
+      return broken(at, cat("entry ", quote(entry->name), " has another method in its own record"));
     entry->start = at + kLocalBytes + name_bytes + extra_bytes;
-    if (!inside(entry->start, entry->packed, start_)) return broken(at, cat("entry ", quote(entry->name), ": ", entry->packed, " bytes reach past the file"));
+    if (!inside(entry->start, entry->packed, start_))
+      return broken(at, cat("entry ", quote(entry->name), ": ", entry->packed, " bytes reach past the file"));
     if (entry->deflated ? entry->unpacked / kDeflateRatio > entry->packed : entry->unpacked != entry->packed)
       return broken(at, cat("entry ", quote(entry->name), ": ", entry->packed, " bytes cannot become ", entry->unpacked));
     return {};
@@ -161,7 +167,8 @@ class StoredReader final : public ZipEntryReader {
 
 class InflatingReader final : public ZipEntryReader {
  public:
-  InflatingReader(ByteView file, std::string_view name, const ZipEntry& entry) : in_(file.subspan(entry.start, entry.packed)), name_(name), entry_(entry) {
+  InflatingReader(ByteView file, std::string_view name, const ZipEntry& entry)
+      : in_(file.subspan(entry.start, entry.packed)), name_(name), entry_(entry) {
     NNC_CHECK(inflateInit2(&stream_, -MAX_WBITS) == Z_OK, "zlib");
   }
   ~InflatingReader() override { inflateEnd(&stream_); }
@@ -213,8 +220,10 @@ class InflatingReader final : public ZipEntryReader {
         fed_ += piece;
       }
       const int code = inflate(&stream_, Z_NO_FLUSH);
-      if (code == Z_STREAM_END) ended_ = true;
-      else if (code != Z_OK) return broken(code == Z_BUF_ERROR ? "the compressed data is cut short" : "the compressed data is broken");
+      if (code == Z_STREAM_END)
+        ended_ = true;
+      else if (code != Z_OK)
+        return broken(code == Z_BUF_ERROR ? "the compressed data is cut short" : "the compressed data is broken");
     }
     return {};
   }
@@ -239,6 +248,9 @@ std::unique_ptr<ZipEntryReader> open_zip_entry(ByteView file, std::string_view f
   return std::make_unique<StoredReader>(file, file_name, entry);
 }
 
-uint32_t zip_crc(uint32_t crc, ByteView bytes) { return uint32_t(crc32_z(crc, bytes.data(), bytes.size())); }
+uint32_t zip_crc(uint32_t crc, ByteView bytes) {
+  // zlib takes a null pointer for a request for the start value.
+  return bytes.empty() ? crc : uint32_t(crc32_z(crc, bytes.data(), bytes.size()));
+}
 
 }  // namespace nnc

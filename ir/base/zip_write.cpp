@@ -51,7 +51,14 @@ Status ZipWriter::finish() {
     Fields r;
     r.put(0x02014b50, 4).put(extra ? kVersion64 : kVersion, 2).put(extra ? kVersion64 : kVersion, 2).put(kUtf8, 2).put(0, 2);
     r.put(0, 2).put(kFirstDay, 2).put(e.crc, 4).put(wide ? kNarrow : e.bytes, 4).put(wide ? kNarrow : e.bytes, 4);
-    r.put(e.name.size(), 2).put(extra ? extra + 4 : 0, 2).put(0, 2).put(0, 2).put(0, 2).put(0, 4).put(far ? kNarrow : e.offset, 4).put(e.name);
+    r.put(e.name.size(), 2)
+        .put(extra ? extra + 4 : 0, 2)
+        .put(0, 2)
+        .put(0, 2)
+        .put(0, 2)
+        .put(0, 4)
+        .put(far ? kNarrow : e.offset, 4)
+        .put(e.name);
     if (extra) r.put(1, 2).put(extra, 2);
     if (wide) r.put(e.bytes, 8).put(e.bytes, 8);
     if (far) r.put(e.offset, 8);
@@ -61,7 +68,16 @@ Status ZipWriter::finish() {
   const bool wide = count >= 0xffff || size >= zip64_from_ || start >= zip64_from_;
   Fields r;
   if (wide) {
-    r.put(0x06064b50, 4).put(44, 8).put(kVersion64, 2).put(kVersion64, 2).put(0, 4).put(0, 4).put(count, 8).put(count, 8).put(size, 8).put(start, 8);
+    r.put(0x06064b50, 4)
+        .put(44, 8)
+        .put(kVersion64, 2)
+        .put(kVersion64, 2)
+        .put(0, 4)
+        .put(0, 4)
+        .put(count, 8)
+        .put(count, 8)
+        .put(size, 8)
+        .put(start, 8);
     r.put(0x07064b50, 4).put(0, 4).put(end, 8).put(1, 4);
   }
   const uint64_t short_count = wide ? 0xffff : count;
