@@ -124,6 +124,17 @@ Status write_file_atomic(const std::string& path, ByteView bytes, unsigned mode 
 // enter (kUntrusted); modes of parents are the user's business.
 Status ensure_private_dir(const std::string& path);
 
+// An advisory lock between processes on a file that it makes (0600) and leaves there: for read-modify-write of small lists. The system
+// drops it when the process dies. Answers must not depend on it: where it cannot be had in time (kIo), go on without or give up.
+class FileLock {
+ public:
+  static Result<FileLock> acquire(const std::string& path, int timeout_ms);
+
+ private:
+  explicit FileLock(FileHandle handle) : handle_(std::move(handle)) {}
+  FileHandle handle_;
+};
+
 struct FolderEntry {
   std::string name;
   bool is_folder = false;

@@ -1,5 +1,6 @@
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -109,6 +110,23 @@ Status ensure_private_dir(const std::string& path) {
     return Error(Code::kUntrusted, cat("the folder ", quote(path), " is open to other users"), place_in(path)).with("try: chmod 700 it");
   }
   return {};
+}
+
+Result<FileLock> FileLock::acquire(const std::string& path, int timeout_ms) {
+  constexpr int kStepMs = 5;
+  const int fd = uninterrupted(
+      [&] { return file_calls.openat(AT_FDCWD, path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600); });
+  if (fd < 0) return system_error("cannot open the lock", path, errno);
+  FileHandle handle(fd);
+  for (int waited = 0;; waited += kStepMs) {
+    if (uninterrupted([&] { return ::flock(fd, LOCK_EX | LOCK_NB); }) == 0) return FileLock(std::move(handle));
+    if (errno != EWOULDBLOCK) return system_error("cannot lock", path, errno);
+    if (waited >= timeout_ms) {
+      return Error(Code::kIo, cat("the lock ", quote(path), " is held by another process for more than ", timeout_ms, " ms"),
+                   place_in(path));
+    }
+    ::usleep(kStepMs * 1000);
+  }
 }
 
 Result<TempDir> TempDir::create(const std::string& base) {

@@ -1,6 +1,7 @@
 #include "ir/support/file.h"
 
 #include <fcntl.h>
+#include <sys/wait.h>
 
 #include <cerrno>
 
@@ -145,6 +146,25 @@ TEST_F(Files, PrivateFolders) {
     ASSERT_EQ(::chown(path("x/y/z").c_str(), 12345, 12345), 0);
     EXPECT_EQ(ensure_private_dir(path("x/y/z")).error().code, Code::kUntrusted);
   }
+}
+
+TEST_F(Files, LockIsExclusiveAndDiesWithItsHolder) {
+  {
+    const auto held = FileLock::acquire(path("lock"), 0);
+    ASSERT_TRUE(held.ok());
+    EXPECT_EQ(FileLock::acquire(path("lock"), 20).error().code, Code::kIo);
+  }
+  EXPECT_TRUE(FileLock::acquire(path("lock"), 0).ok());
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const auto held = FileLock::acquire(path("lock"), 0);
+    ::_exit(held.ok() ? 0 : 1);  // without letting go
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(FileLock::acquire(path("lock"), 0).ok());
+  EXPECT_EQ(FileLock::acquire(path("missing/lock"), 0).error().code, Code::kIo);
 }
 
 TEST_F(Files, ListsSorted) {

@@ -1,7 +1,9 @@
 // The promise of the atomic writer: whatever fails, and wherever, the file is the old one or the new one and nothing else is left.
 #include <fcntl.h>
+#include <sys/wait.h>
 
 #include <cerrno>
+#include <csignal>
 
 #include "tests/unit/support/scratch.h"
 
@@ -177,6 +179,26 @@ TEST_F(Writes, EveryCallFailsOnceInEveryWay) {
   }
   EXPECT_GT(failures, 20);
   EXPECT_GT(refused, 15);
+}
+
+TEST_F(Writes, AKilledWriterLeavesTheOldFileOrTheNewOne) {
+  const auto version = [](int n) { return std::string(200'000, static_cast<char>('a' + n % 26)); };
+  put("a", version(0));
+  int changed = 0;
+  for (int round = 0; round < 60; ++round) {
+    const std::string before = get("a");
+    const pid_t child = ::fork();
+    if (child == 0) {
+      for (int n = before[0] - 'a' + 1;; ++n) (void)write_file_atomic(path("a"), bytes_of(version(n)));
+    }
+    ::usleep(static_cast<useconds_t>(1000 + round * 37 % 3000));
+    ::kill(child, SIGKILL);
+    ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+    const std::string now = get("a");
+    ASSERT_EQ(now, version(now[0] - 'a'));
+    changed += now != before;
+  }
+  EXPECT_GT(changed, 0);
 }
 
 }  // namespace
