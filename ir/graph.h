@@ -173,6 +173,7 @@ class Module {
   size_t constant_count() const { return constants_.size(); }
 
   LocId add_loc(Loc loc);
+  size_t loc_count() const { return locs_.size(); }
   LocId fuse_locs(std::span<const LocId> locs);
   const Loc& loc(LocId id) const;  // an empty Loc for an invalid id
   // "node "/a/Add" (Add)", or several, for messages.
