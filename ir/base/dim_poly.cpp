@@ -106,10 +106,33 @@ std::optional<Mono> DimPoly::over(const Mono& a, const Mono& b) {
   return out;
 }
 
-std::optional<Dim> DimPoly::add(const Dim& a, const Dim& b) { return combine(a, b, false); }
-std::optional<Dim> DimPoly::sub(const Dim& a, const Dim& b) { return combine(a, b, true); }
+std::optional<Dim> DimPoly::plus_constant(const Dim& a, int64_t c, bool negate) {
+  Dim d = a;
+  if (negate ? __builtin_sub_overflow(a.constant_, c, &d.constant_) : __builtin_add_overflow(a.constant_, c, &d.constant_))
+    return std::nullopt;
+  if (d.terms_.size() + (d.constant_ != 0) > kMaxTerms) return std::nullopt;
+  return d;
+}
+
+// Most extents are numbers: these cases stay free of the general machinery.
+std::optional<Dim> DimPoly::add(const Dim& a, const Dim& b) {
+  if (b.is_const()) return plus_constant(a, b.constant_, false);
+  if (a.is_const()) return plus_constant(b, a.constant_, false);
+  return combine(a, b, false);
+}
+
+std::optional<Dim> DimPoly::sub(const Dim& a, const Dim& b) {
+  return b.is_const() ? plus_constant(a, b.constant_, true) : combine(a, b, true);
+}
 
 std::optional<Dim> DimPoly::mul(const Dim& a, const Dim& b) {
+  if (a.is_const() && b.is_const()) {
+    int64_t product;
+    if (__builtin_mul_overflow(a.constant_, b.constant_, &product)) return std::nullopt;
+    return Dim(product);
+  }
+  if (a.is_const(1)) return b;
+  if (b.is_const(1)) return a;
   const std::vector<Term> as = terms(a), bs = terms(b);
   Sums sums;
   for (const Term& x : as) {
@@ -123,6 +146,9 @@ std::optional<Dim> DimPoly::mul(const Dim& a, const Dim& b) {
 }
 
 std::optional<Dim> DimPoly::div_exact(const Dim& a, const Dim& b) {
+  if (b.is_const(1)) return a;
+  if (a.is_const() && b.is_const() && b.constant_ > 0)
+    return a.constant_ % b.constant_ == 0 ? std::optional(Dim(a.constant_ / b.constant_)) : std::nullopt;
   const std::vector<Term> bs = terms(b);
   if (bs.empty()) return std::nullopt;
   const Term lead = bs.back();

@@ -34,6 +34,7 @@ struct DimPoly {
   // a = quotient * b + rest, with every coefficient of the rest that the leading term of b could reduce in [0, its coefficient). b must
   // lead with a positive coefficient.
   static std::optional<std::pair<Dim, Dim>> divide(const Dim& a, const Dim& b);
+  static std::optional<Dim> plus_constant(const Dim& a, int64_t c, bool negate);
   static uint64_t content(const Dim& d, bool with_constant);  // gcd of the coefficients
 };
 

@@ -7,7 +7,7 @@
 #include <random>
 #include <sstream>
 
-#include "ir/base/npy_header.h"
+#include "ir/support/spawn.h"
 #include "ir/support/text.h"
 
 namespace nnc {
@@ -145,12 +145,19 @@ TEST(TensorIo, NpzRoundTripNarrowAndWide) {
   }
 }
 
+Result<SpawnOutcome> python(std::vector<std::string> arguments) {
+  SpawnRequest request;
+  request.program = std::getenv("NNC_PYTHON");
+  request.arguments = std::move(arguments);
+  request.folder = std::getenv("NNC_SOURCE_DIR");
+  return spawn(request);
+}
+
 TEST(TensorIo, NumpyReadsWhatWeWrite) {
-  const std::string build = std::getenv("NNC_BUILD_DIR"), python = std::getenv("NNC_PYTHON");
-  if (std::system(cat("'", python, "' -c 'import numpy, ml_dtypes' 2>/dev/null").c_str()) != 0)
-    GTEST_SKIP() << "no python with numpy and ml_dtypes";
+  const auto modules = python({"-c", "import numpy, ml_dtypes"});
+  if (!modules.ok() || !modules->ok()) GTEST_SKIP() << "no python with numpy and ml_dtypes";
   for (uint64_t zip64_from : {uint64_t(0xffffffff), uint64_t(300)}) {
-    const std::string path = cat(build, "/tensor_io_test_", zip64_from, ".npz"), text = path + ".txt";
+    const std::string path = cat(std::getenv("NNC_BUILD_DIR"), "/tensor_io_test_", zip64_from, ".npz"), text = path + ".txt";
     const auto tensors = all_types();
     {
       std::ofstream out(path, std::ios::binary);
@@ -162,7 +169,9 @@ TEST(TensorIo, NumpyReadsWhatWeWrite) {
       std::ofstream expected(text);
       for (const NamedTensor& t : tensors) expected << t.name << "\t" << describe(t.tensor) << "\n";
     }
-    EXPECT_EQ(std::system(cat("'", python, "' tests/unit/base/read_npz.py '", path, "' '", text, "'").c_str()), 0);
+    const auto outcome = python({"tests/unit/base/read_npz.py", path, text});
+    ASSERT_TRUE(outcome.ok()) << outcome.error().str();
+    EXPECT_TRUE(outcome->ok()) << outcome->describe() << outcome->err;
   }
 }
 
