@@ -66,8 +66,9 @@ class Comparer {
  private:
   void string(int64_t i) {
     const bool same = got_.strings()[size_t(i)] == expected_.strings()[size_t(i)];
-    if (!same) ++out_.over;
-    rank(i, same ? -1 : 1);
+    if (same) return;
+    ++out_.over;
+    rank(i, 1);
   }
 
   void complex(int64_t i) {
@@ -134,7 +135,7 @@ class Comparer {
 
   // `excess`: how far out of tolerance; the first of the farthest is kept, and any that fails is worse than all that pass.
   void rank(int64_t i, double excess) {
-    if (excess < 0 || (out_.over > 1 && excess <= excess_)) return;
+    if (excess <= excess_) return;
     excess_ = excess;
     out_.worst = i;
   }
@@ -157,7 +158,7 @@ class Comparer {
   DType dtype_;
   bool is_exact_;
   Comparison out_;
-  double excess_ = -1, largest_ = -1;
+  double excess_ = 0, largest_ = -1;  // of the worst element
   long double dot_ = 0, norm_got_ = 0, norm_expected_ = 0;
 };
 

@@ -101,6 +101,18 @@ TEST_F(DimTest, BroadcastKeepsTheCheck) {
   EXPECT_EQ(bad.error().message, "extents batch = 64 and seq = 3 do not broadcast: equal or 1 expected");
 }
 
+TEST_F(DimTest, BoundsOfBroadcasts) {
+  const auto bounds = [&](int64_t alo, int64_t ahi, int64_t blo, int64_t bhi) {
+    const DimRange r = t.range(t.broadcast(Dim(t.input("", alo, ahi)), Dim(t.input("", blo, bhi))));
+    return std::pair(r.lo, r.hi);
+  };
+  EXPECT_EQ(bounds(2, 5, 1, 9), std::pair(int64_t(2), int64_t(5)));
+  EXPECT_EQ(bounds(1, 9, 2, 5), std::pair(int64_t(2), int64_t(5)));
+  EXPECT_EQ(bounds(1, 4, 1, 9), std::pair(int64_t(1), int64_t(9)));
+  EXPECT_EQ(bounds(0, 4, 1, 9), std::pair(int64_t(0), int64_t(9)));
+  EXPECT_EQ(bounds(0, 0, 0, 9), std::pair(int64_t(0), int64_t(0)));
+}
+
 TEST_F(DimTest, NarrowingReachesDerivedSymbols) {
   const Dim half = t.floordiv(s0, 2), padded = t.mul(t.ceildiv(half, 4), 4);
   EXPECT_EQ(t.at_most(half, 50), Ternary::kUnknown);

@@ -7,6 +7,7 @@
 #include <random>
 #include <sstream>
 
+#include "ir/base/zip.h"
 #include "ir/support/spawn.h"
 #include "ir/support/text.h"
 
@@ -299,6 +300,95 @@ TEST(TensorIo, ArchivesWithTwoMeaningsAreRefused) {
   const size_t second = text_of(overlap).rfind(std::string("PK\1\2", 4));
   for (size_t i = 42; i < 46; ++i) overlap[second + i] = 0;
   EXPECT_NE(npz(overlap).error().message.find("another name"), std::string::npos);
+}
+
+// An archive of hand-made records: what an honest writer would not write.
+struct ZipRecord {
+  std::string name, packed;
+  uint32_t unpacked = 0, crc = 0;
+  int method = 0, flags = 0;
+};
+Bytes archive(const std::vector<ZipRecord>& records, std::vector<uint32_t> offsets = {}) {
+  std::string out, directory;
+  const auto put = [](std::string& to, uint64_t v, int bytes) {
+    for (int i = 0; i < bytes; ++i) to += char(v >> (8 * i) & 255);
+  };
+  for (size_t i = 0; i < records.size(); ++i) {
+    const ZipRecord& r = records[i];
+    const uint64_t offset = i < offsets.size() ? offsets[i] : out.size();
+    for (std::string* to : {&out, &directory}) {
+      put(*to, to == &out ? 0x04034b50 : 0x02014b50, 4);
+      put(*to, 20, to == &out ? 2 : 4);
+      put(*to, uint64_t(r.flags), 2);
+      put(*to, uint64_t(r.method), 2);
+      put(*to, 0, 4);
+      put(*to, r.crc, 4);
+      put(*to, r.packed.size(), 4);
+      put(*to, r.unpacked, 4);
+      put(*to, r.name.size(), 2);
+      put(*to, 0, to == &out ? 2 : 14);
+      if (to == &directory) put(*to, offset, 4);
+      *to += r.name;
+    }
+    out += r.packed;
+  }
+  const size_t start = out.size();
+  out += directory;
+  put(out, 0x06054b50, 4);
+  put(out, 0, 4);
+  put(out, records.size(), 2);
+  put(out, records.size(), 2);
+  put(out, directory.size(), 4);
+  put(out, start, 4);
+  put(out, 0, 2);
+  return {out.begin(), out.end()};
+}
+
+TEST(TensorIo, DeflatedEntriesMustBeWhatTheyDeclare) {
+  const Bytes file = *npy_bytes(Tensor::vector_i64(std::vector<int64_t>{1, 2, 3}));
+  const std::string plain(text_of(file)), length{char(plain.size() & 255), char(plain.size() >> 8)};
+  // One stored block of the deflate format.
+  const std::string block = std::string("\1") + length + char(~length[0]) + char(~length[1]) + plain;
+  const ZipRecord good{"x.npy", block, uint32_t(plain.size()), uint32_t(zip_crc(0, file)), 8, 0};
+  ASSERT_EQ(describe(*npz(archive({good}))), "x i64[3] 1 2 3");
+  const auto message = [&](auto&& change) {
+    ZipRecord r = good;
+    change(r);
+    const auto t = npz(archive({r}));
+    return t.ok() ? std::string("read") : t.error().message;
+  };
+  EXPECT_EQ(message([](ZipRecord& r) { r.packed += 'x'; }), "npz: entry \"x.npy\": bytes follow the end of the compressed data");
+  EXPECT_EQ(message([](ZipRecord& r) { r.packed.pop_back(); }), "npz: entry \"x.npy\": the compressed data is cut short");
+  EXPECT_EQ(message([](ZipRecord& r) { r.packed[0] = 7; }), "npz: entry \"x.npy\": the compressed data is broken");
+  EXPECT_EQ(message([](ZipRecord& r) { r.crc ^= 1; }), "npz: entry \"x.npy\": the checksum does not hold");
+  EXPECT_EQ(message([](ZipRecord& r) { r.packed[0] = 0; }), "npz: entry \"x.npy\": the compressed data is cut short");
+  EXPECT_EQ(message([](ZipRecord& r) { r.flags = 1; }), "npz: entry \"x.npy\" is encrypted");
+  EXPECT_EQ(message([](ZipRecord& r) { r.method = 12; }), "npz: entry \"x.npy\": compression method 12, stored or deflated expected");
+  EXPECT_EQ(message([](ZipRecord& r) { r.name = "x.txt"; }), "npz: entry \"x.txt\" is no array: a name that ends with .npy expected");
+  EXPECT_EQ(message([](ZipRecord& r) { r.method = 0; }).substr(0, 26), "npz: entry \"x.npy\": 157 byt");
+  // The array says 24 bytes; more or fewer inflate.
+  ZipRecord longer = good, shorter = good;
+  longer.unpacked += 8;
+  EXPECT_NE(npz(archive({longer})).error().message.find("32 bytes follow it"), std::string::npos);
+  shorter.unpacked -= 8;
+  EXPECT_NE(npz(archive({shorter})).error().message.find("16 bytes follow it"), std::string::npos);
+  ZipRecord more = good;  // a second block with one byte more than declared
+  more.packed[0] = 0;
+  more.packed += std::string("\1\1\0\xfe\xff!", 6);
+  EXPECT_EQ(npz(archive({more})).error().message, "npz: entry \"x.npy\": inflates to more bytes than declared");
+}
+
+TEST(TensorIo, EntriesThatOverlapAreRefused) {
+  const Bytes file = *npy_bytes(Tensor::scalar_i64(1));
+  const std::string inner(text_of(file));
+  // The first entry's bytes hold a whole record for the second.
+  const Bytes hidden = archive({{"y.npy", inner, uint32_t(inner.size()), zip_crc(0, file)}});
+  const std::string payload(text_of(hidden).substr(0, 35 + inner.size()));
+  const ZipRecord outer{"x.npy", payload, uint32_t(payload.size()), zip_crc(0, bytes_of(payload))},
+      y{"y.npy", inner, uint32_t(inner.size()), zip_crc(0, file)};
+  const auto t = npz(archive({outer, y}, {0, 35}));
+  ASSERT_FALSE(t.ok());
+  EXPECT_EQ(t.error().message, "npz: entries overlap");
 }
 
 TEST(TensorIo, OneEntryByName) {
