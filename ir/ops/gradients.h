@@ -5,25 +5,25 @@
 
 namespace nnc {
 
-constexpr Status (*gradient_unary)(GradContext&) = nullptr;
-constexpr Status (*gradient_cast)(GradContext&) = nullptr;
-constexpr Status (*gradient_binary)(GradContext&) = nullptr;
-constexpr Status (*gradient_where)(GradContext&) = nullptr;
-constexpr Status (*gradient_clip)(GradContext&) = nullptr;
-constexpr Status (*gradient_range)(GradContext&) = nullptr;
-constexpr Status (*gradient_reshape)(GradContext&) = nullptr;
-constexpr Status (*gradient_transpose)(GradContext&) = nullptr;
-constexpr Status (*gradient_broadcast_to)(GradContext&) = nullptr;
-constexpr Status (*gradient_slice)(GradContext&) = nullptr;
-constexpr Status (*gradient_concat)(GradContext&) = nullptr;
-constexpr Status (*gradient_pad)(GradContext&) = nullptr;
-constexpr Status (*gradient_tile)(GradContext&) = nullptr;
-constexpr Status (*gradient_trilu)(GradContext&) = nullptr;
-constexpr Status (*gradient_gather)(GradContext&) = nullptr;
-constexpr Status (*gradient_gather_elements)(GradContext&) = nullptr;
-constexpr Status (*gradient_gather_nd)(GradContext&) = nullptr;
-constexpr Status (*gradient_scatter)(GradContext&) = nullptr;
-constexpr Status (*gradient_one_hot)(GradContext&) = nullptr;
-constexpr Status (*gradient_pack)(GradContext&) = nullptr;
+Status gradient_unary(GradContext& c);
+Status gradient_cast(GradContext& c);
+Status gradient_binary(GradContext& c);
+Status gradient_where(GradContext& c);
+Status gradient_clip(GradContext& c);
+Status gradient_range(GradContext& c);
+Status gradient_reshape(GradContext& c);
+Status gradient_transpose(GradContext& c);
+Status gradient_broadcast_to(GradContext& c);
+Status gradient_slice(GradContext& c);
+Status gradient_concat(GradContext& c);
+Status gradient_pad(GradContext& c);
+Status gradient_tile(GradContext& c);
+Status gradient_trilu(GradContext& c);
+Status gradient_gather(GradContext& c);
+Status gradient_gather_elements(GradContext& c);
+Status gradient_gather_nd(GradContext& c);
+Status gradient_scatter(GradContext& c);
+Status gradient_one_hot(GradContext& c);
+Status gradient_pack(GradContext& c);
 
 }  // namespace nnc
