@@ -78,6 +78,7 @@ Status check_arity(const OpDef& def, const std::vector<ValueId>& operands) {
 
 Status infer_node(Graph& g, const Node& node, std::vector<Type>* types, std::vector<ShapeValue>* values) {
   const OpDef& def = node.def();
+  NNC_TRY(check_arity(def, node.operands));
   InferContext context(g, node, types, values);
   NNC_TRY(def.infer(context));
   NNC_CHECK(def.results < 0 || types->size() == static_cast<size_t>(def.results), "infer gives as many types as the op has results");
@@ -96,7 +97,6 @@ Result<NodeId> Graph::append(OpKind kind, std::vector<ValueId> operands, AttrLis
   node.loc = loc;
   for (ValueId v : node.operands) NNC_CHECK(!v.valid() || values_.contains(v), "operand from another graph");
   NNC_CHECK(static_cast<int>(node.regions.size()) == def.regions, "as many regions as the op has");
-  if (Status s = check_arity(def, node.operands); !s.ok()) return error_at(*this, node, std::move(s).error());
   Result<std::vector<AttrValue>> arranged = arrange_attrs(def, std::move(attrs));
   if (!arranged.ok()) return error_at(*this, node, std::move(arranged).error());
   node.attrs = std::move(arranged).value();

@@ -28,8 +28,7 @@ class Parser {
     }
     while (!in_.at_end()) {
       const size_t start = in_.position();
-      if (!section()) in_.skip_line();
-      if (in_.position() == start) in_.skip_line();
+      if (!section()) in_.skip_line(start);
     }
     if (info_ != nullptr) info_->problems = in_.problems();
     if (!in_.problems().empty()) return error();
@@ -79,7 +78,8 @@ class Parser {
     if (!expect("{")) return false;
     while (!in_.accept("}")) {
       if (in_.at_end()) return fail("'}' expected");
-      if (!line()) in_.skip_line();
+      const size_t start = in_.position();
+      if (!line()) in_.skip_line(start);
     }
     return true;
   }
@@ -387,8 +387,9 @@ class Parser {
     while (!in_.accept("}")) {
       if (in_.at_end()) return fail("'}' expected");
       if (returned) return fail("'}' expected after return");
+      const size_t start = in_.position();
       const bool ok = in_.accept_word("return") ? returned = true, return_line(scope, &outputs) : node(g, scope, depth);
-      if (!ok) in_.skip_line();
+      if (!ok) in_.skip_line(start);
     }
     if (!returned) in_.problem("return expected before '}'");
     if (e != nullptr && e->results.empty()) {
@@ -458,7 +459,10 @@ class Parser {
     }
     Node n;
     n.kind = def->kind;
-    const bool read = list("(", ")", [&] { return operand(scope, {id, static_cast<uint32_t>(n.operands.size())}, &n.operands.emplace_back()); });
+    const bool read = list("(", ")", [&] {
+      const Use use{id, static_cast<uint32_t>(n.operands.size())};
+      return operand(scope, use, &n.operands.emplace_back());
+    });
     if (!read || !check_operands(*def, n, op_at) || !attributes(*def, &n)) return false;
     std::vector<Type> types;
     if (in_.accept(":")) {

@@ -7,77 +7,75 @@
 
 namespace nnc {
 
-void TextCursor::skip() {
-  while (at_ < text_.size()) {
-    const char c = text_[at_];
+size_t TextCursor::position() const {
+  size_t at = at_;
+  while (at < text_.size()) {
+    const char c = text_[at];
     if (c == ' ' || c == '\t' || c == '\n' || c == '\r') {
-      ++at_;
-    } else if (c == '/' && text_.substr(at_).starts_with("//")) {
-      at_ = std::min(text_.find('\n', at_), text_.size());
+      ++at;
+    } else if (c == '/' && text_.substr(at).starts_with("//")) {
+      at = std::min(text_.find('\n', at), text_.size());
     } else {
-      return;
+      break;
     }
   }
+  return at;
 }
 
 bool TextCursor::accept(std::string_view symbol) {
-  skip();
-  if (!text_.substr(at_).starts_with(symbol)) return false;
-  at_ += symbol.size();
+  const size_t start = position();
+  if (!text_.substr(start).starts_with(symbol)) return false;
+  at_ = start + symbol.size();
   return true;
 }
 
-std::string_view TextCursor::peek_word() {
-  skip();
-  size_t end = at_;
+std::string_view TextCursor::peek_word() const {
+  const size_t start = position();
+  size_t end = start;
   while (end < text_.size() && is_word_char(text_[end])) ++end;
-  return text_.substr(at_, end - at_);
+  return text_.substr(start, end - start);
 }
 
 std::string_view TextCursor::word() {
   const std::string_view w = peek_word();
-  at_ += w.size();
+  if (!w.empty()) at_ = position() + w.size();
   return w;
 }
 
 bool TextCursor::accept_word(std::string_view word) {
   if (peek_word() != word) return false;
-  at_ += word.size();
+  at_ = position() + word.size();
   return true;
 }
 
 std::string_view TextCursor::token() {
-  skip();
-  const size_t end = std::min(text_.find_first_of(" \t\r\n,[](){}<>", at_), text_.size());
-  const std::string_view t = text_.substr(at_, end - at_);
-  at_ = end;
-  return t;
+  return until(" \t\r\n,[](){}<>");
 }
 
 bool TextCursor::integer(int64_t* out) {
-  skip();
-  size_t end = at_;
+  const size_t start = position();
+  size_t end = start;
   if (end < text_.size() && text_[end] == '-') ++end;
   while (end < text_.size() && text_[end] >= '0' && text_[end] <= '9') ++end;
-  if (!parse_int(text_.substr(at_, end - at_), out)) return false;
+  if (!parse_int(text_.substr(start, end - start), out)) return false;
   at_ = end;
   return true;
 }
 
 bool TextCursor::string(std::string* out) {
-  skip();
-  if (at_ == text_.size() || text_[at_] != '"') return false;
-  size_t end = at_ + 1;
+  const size_t start = position();
+  if (start == text_.size() || text_[start] != '"') return false;
+  size_t end = start + 1;
   while (end < text_.size() && text_[end] != '"' && text_[end] != '\n') end += text_[end] == '\\' ? 2 : 1;
-  if (end >= text_.size() || !unquote(text_.substr(at_, end + 1 - at_), out)) return false;
+  if (end >= text_.size() || !unquote(text_.substr(start, end + 1 - start), out)) return false;
   at_ = end + 1;
   return true;
 }
 
 bool TextCursor::name(char sigil, std::string* out) {
-  skip();
-  if (at_ == text_.size() || text_[at_] != sigil) return false;
-  ++at_;
+  const size_t start = position();
+  if (start == text_.size() || text_[start] != sigil) return false;
+  at_ = start + 1;
   if (at_ < text_.size() && text_[at_] == '"') return string(out);
   size_t end = at_;
   while (end < text_.size() && is_word_char(text_[end])) ++end;
@@ -87,11 +85,10 @@ bool TextCursor::name(char sigil, std::string* out) {
 }
 
 std::string_view TextCursor::until(std::string_view stops) {
-  skip();
-  const size_t end = std::min(text_.find_first_of(stops, at_), text_.size());
-  const std::string_view t = text_.substr(at_, end - at_);
-  at_ = end;
-  return t;
+  const size_t start = position();
+  const size_t end = std::min(text_.find_first_of(stops, start), text_.size());
+  if (end > start) at_ = end;
+  return text_.substr(start, end - start);
 }
 
 int TextCursor::line_of(size_t position) const {
@@ -105,6 +102,6 @@ void TextCursor::problem_at(size_t position, std::string message) {
   problems_.push_back({line_of(position), static_cast<int>(position - start) + 1, std::move(message)});
 }
 
-void TextCursor::skip_line() { at_ = std::min(text_.find('\n', at_), text_.size()); }
+void TextCursor::skip_line(size_t start) { at_ = std::min(text_.find('\n', std::max(at_, start)), text_.size()); }
 
 }  // namespace nnc

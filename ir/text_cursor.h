@@ -15,13 +15,13 @@ class TextCursor {
  public:
   explicit TextCursor(std::string_view text) : text_(text) {}
 
-  // Blanks, line ends and comments (// to the end of the line).
-  void skip();
-  bool at_end() { skip(); return at_ == text_.size(); }
-  char peek() { skip(); return at_ < text_.size() ? text_[at_] : '\0'; }
+  // Of the next word: blanks, line ends and comments (// to the end of the line) lie before it. The cursor itself stays behind the last word read.
+  size_t position() const;
+  bool at_end() const { return position() == text_.size(); }
+  char peek() const { const size_t at = position(); return at < text_.size() ? text_[at] : '\0'; }
   bool accept(std::string_view symbol);  // punctuation
   bool accept_word(std::string_view word);
-  std::string_view peek_word();
+  std::string_view peek_word() const;
   std::string_view word();                 // letters, digits, '_', '.'; empty if none
   std::string_view token();                // up to blank, comma, bracket or brace
   bool integer(int64_t* out);
@@ -30,11 +30,10 @@ class TextCursor {
   // The text up to one of `stops`, which stays.
   std::string_view until(std::string_view stops);
 
-  size_t position() { skip(); return at_; }
   int line_of(size_t position) const;
   void problem(std::string message) { problem_at(position(), std::move(message)); }
   void problem_at(size_t position, std::string message);
-  void skip_line();
+  void skip_line(size_t start);  // the rest of the line where the last word read stands, or `start` if that is later
   const std::vector<TextProblem>& problems() const { return problems_; }
 
  private:

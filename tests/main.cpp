@@ -16,11 +16,11 @@ extern "C" __attribute__((visibility("default"))) const char* __asan_default_opt
 #endif
 
 int main(int argc, char** argv) {
-  testing::InitGoogleMock(&argc, argv);
   if (chdir(NNC_TEST_SOURCE_DIR) != 0) {
     std::fprintf(stderr, "cannot enter the source folder %s\n", NNC_TEST_SOURCE_DIR);
     return 2;
   }
+  testing::InitGoogleMock(&argc, argv);  // after the folder change: parameters of tests are read from files here
   setenv("NNC_SOURCE_DIR", NNC_TEST_SOURCE_DIR, 0);
   setenv("NNC_BUILD_DIR", NNC_TEST_BUILD_DIR, 0);
   setenv("NNC_PYTHON", NNC_TEST_PYTHON, 0);
