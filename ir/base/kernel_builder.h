@@ -44,6 +44,8 @@ class KernelBuilder {
   void set_index64(bool v) { k_.index64 = v; }
   SymbolTable& symbols() { return k_.symbols; }
   Kernel& kernel() { return k_; }
+  // The kernel as built, without passes and verification: for tests of these.
+  Kernel raw();
 
   // ---- leaves
   Expr index(int64_t v);                         // index x1

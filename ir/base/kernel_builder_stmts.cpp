@@ -264,6 +264,13 @@ void KernelBuilder::note(std::string text, uint32_t loc) {
   emit(std::move(s));
 }
 
+Kernel KernelBuilder::raw() {
+  NNC_CHECK(open_.size() == 1, "a block is still open");
+  k_.body = std::move(open_.back());
+  open_.clear();
+  return std::move(k_);
+}
+
 Kernel KernelBuilder::finish(League league) {
   NNC_CHECK(open_.size() == 1, "a block is still open");
   k_.body = std::move(open_.back());

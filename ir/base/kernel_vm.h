@@ -20,10 +20,15 @@ struct CheckFailure {
   int64_t index = 0, bound = 0;
 };
 
+struct VmOptions {
+  int level = 4;                   // the highest instruction set level used: 1, 3, 4; all give the same bits
+  int64_t max_rounds = INT64_MAX;  // loop rounds that one thread may make in one call: a bound on the time of kernels from files that nobody vouches for
+};
+
 class VmKernel {
  public:
   // Fails on kernels that do not verify.
-  static Result<VmKernel> compile(const Kernel& k);
+  static Result<VmKernel> compile(const Kernel& k, const VmOptions& options = {});
   VmKernel(VmKernel&&) noexcept;
   VmKernel& operator=(VmKernel&&) noexcept;
   ~VmKernel();
