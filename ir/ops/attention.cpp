@@ -80,6 +80,7 @@ std::span<const OpDef> ops_attention() {
        .attrs = {attr_list("scale", AttrKind::kFloat), attr_flag("causal"), attr_list("causal_offset", AttrKind::kDims), attr_float("softcap")},
        .lowering = Lowering::kHero,
        .infer = infer_attention,
+       .eval = eval_attention,
        .domain = {-1, 1},
        .tolerance = {1e-5, 1e-6}},
       {.kind = OpKind::kRotary,
@@ -92,6 +93,7 @@ std::span<const OpDef> ops_attention() {
        .attrs = {attr_flag("interleaved"), attr_int("rotary_dim")},
        .lowering = Lowering::kExpand,
        .infer = infer_rotary,
+       .eval = eval_rotary,
        .tolerance = {1e-6, 1e-7}},
   };
   return rows;

@@ -9,7 +9,7 @@ Status eval_attention(EvalContext& c);
 Status eval_rotary(EvalContext& c);
 Status expand_attention(Builder& b, const Graph& g, NodeId id, std::vector<ValueId>* results);
 Status expand_rotary(Builder& b, const Graph& g, NodeId id, std::vector<ValueId>* results);
-Status grad_attention(GradContext& c);
-Status grad_rotary(GradContext& c);
+Status gradient_attention(GradContext& c);
+Status gradient_rotary(GradContext& c);
 
 }  // namespace nnc

@@ -14,13 +14,6 @@ DType accumulator(const Node& node, DType operand) {
 
 DType contraction_result(DType operand) { return is_int(operand) && dtype_bits(operand) <= 8 ? DType::kI32 : operand; }
 
-std::optional<int64_t> panel_group(std::string_view format) {
-  if (format == "panel16") return 1;
-  if (format == "panel16x2") return 2;
-  if (format == "panel16x4") return 4;
-  return std::nullopt;
-}
-
 Status check_contraction_dtypes(const InferContext& c, int a, int b) {
   NNC_TRY(check_dtype(c, a, kClassFloat | kClassInt));
   NNC_TRY(check_dtype(c, b, kClassFloat | kClassInt));
@@ -31,16 +24,17 @@ Status check_contraction_dtypes(const InferContext& c, int a, int b) {
   return {};
 }
 
-Status check_panel(InferContext& c, const Shape& packed, std::string_view format, const Dim& k, const Dim& n) {
-  std::optional<int64_t> group = panel_group(format);
-  if (!group) return c.error("unknown format \"" + std::string(format) + "\"");
-  size_t tail = *group == 1 ? 3 : 4;
-  if (packed.size() < tail) return c.error("a packed operand has at least rank " + std::to_string(tail));
+Status check_panels(InferContext& c, int i, const Dim& k, const Dim& n) {
+  const int64_t depth = panel_depth(c.dtype(i));
+  if (depth == 0) return c.error(std::string(dtype_name(c.dtype(i))) + " has no packed form");
+  const size_t tail = panel_rank(c.dtype(i));
+  NNC_TRY(check_min_rank(c, i, static_cast<int>(tail)));
+  const Shape packed = c.shape(i);
   const Dim* p = packed.data() + packed.size() - tail;
-  NNC_TRY(check_equal(c, c.symbols().ceildiv(n, 16), p[0], "panels of the packed operand"));
-  NNC_TRY(check_equal(c, c.symbols().ceildiv(k, *group), p[1], "rows of the packed operand"));
-  NNC_TRY(check_equal(c, 16, p[2], "width of a panel"));
-  if (tail == 4) NNC_TRY(check_equal(c, *group, p[3], "rows grouped in a panel"));
+  NNC_TRY(check_equal(c, c.symbols().ceildiv(n, kPanelWidth), p[0], "panels of the packed operand"));
+  NNC_TRY(check_equal(c, c.symbols().ceildiv(k, depth), p[1], "rows of the packed operand"));
+  NNC_TRY(check_equal(c, kPanelWidth, p[2], "width of a panel"));
+  if (tail == 4) NNC_TRY(check_equal(c, depth, p[3], "rows side by side in a panel"));
   return {};
 }
 
@@ -78,13 +72,13 @@ Status infer_matmul(InferContext& c) {
     NNC_ASSIGN(b, matrix_shape(c, 1, node.i("transpose_b") != 0, true));
     NNC_TRY(check_equal(c, a.cols, b.rows, "inner extent of operand 1"));
   } else {
+    if (!is_packed(format)) return c.error("unknown b_format \"" + std::string(format) + "\"");
     if (node.dims("n").size() != 1) return c.error("a packed operand needs the attribute n, its number of columns");
     if (node.i("transpose_b") != 0) return c.error("a packed operand can't be transposed");
     b.rows = a.cols;
     b.cols = node.dims("n")[0];
-    NNC_TRY(check_panel(c, c.shape(1), format, b.rows, b.cols));
-    size_t tail = *panel_group(format) == 1 ? 3 : 4;
-    b.batch.assign(c.shape(1).begin(), c.shape(1).end() - static_cast<std::ptrdiff_t>(tail));
+    NNC_TRY(check_panels(c, 1, b.rows, b.cols));
+    b.batch.assign(c.shape(1).begin(), c.shape(1).end() - static_cast<std::ptrdiff_t>(panel_rank(c.dtype(1))));
   }
   NNC_ASSIGN(Shape out, c.broadcast(a.batch, b.batch));
   if (!a.vector) out.push_back(a.rows);
@@ -101,14 +95,15 @@ std::span<const OpDef> ops_contract() {
        .name = "matmul",
        .doc = "c[.., m, n] = sum over k of a[.., m, k] * b[.., k, n]. A vector stands for one row (a) or one column (b) whose axis the result lacks; leading axes "
               "broadcast. transpose_a, transpose_b swap the last two axes first. Products add up in `accumulate`: f32 for floats (f64 for f64), i32 for 8-bit "
-              "integers (of either sign), whose result is i32; other integers wrap in their own width; an empty sum is 0. b_format panel16: b is stored as "
-              "[.., ceil(N/16), K, 16], panel16x2 and panel16x4 as [.., ceil(N/16), ceil(K/g), 16, g] with zeros as padding, and `n` is N.",
+              "integers (of either sign), whose result is i32; other integers wrap in their own width; an empty sum is 0. b_format panel16: b is "
+              "the result of pack, and `n` is N.",
        .min_operands = 2,
        .max_operands = 2,
        .attrs = {attr_flag("transpose_a"), attr_flag("transpose_b"), attr_list("accumulate", AttrKind::kDType),
                  attr_string("b_format"), attr_list("n", AttrKind::kDims)},
        .lowering = Lowering::kHero,
        .infer = infer_matmul,
+       .eval = eval_matmul,
        .tolerance = {1e-5, 1e-6}},
   };
   return rows;

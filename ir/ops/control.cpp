@@ -230,6 +230,7 @@ std::span<const OpDef> ops_control() {
        .traits = kPure | kVariadic,
        .lowering = Lowering::kControl,
        .infer = infer_if,
+       .eval = eval_if,
        .no_gradient = "differentiated by the differentiate pass, which makes a region for the gradient"},
       {.kind = OpKind::kLoop,
        .name = "loop",
@@ -248,6 +249,7 @@ std::span<const OpDef> ops_control() {
        .traits = kPure | kVariadic,
        .lowering = Lowering::kControl,
        .infer = infer_loop,
+       .eval = eval_loop,
        .no_gradient = "differentiated by the differentiate pass, which makes a region for the gradient"},
       {.kind = OpKind::kGroup,
        .name = "group",
@@ -260,6 +262,7 @@ std::span<const OpDef> ops_control() {
        .traits = kPure | kVariadic,
        .lowering = Lowering::kControl,
        .infer = infer_group,
+       .eval = eval_group,
        .no_gradient = "groups are made after differentiation"},
       {.kind = OpKind::kFail,
        .name = "fail",
@@ -272,6 +275,7 @@ std::span<const OpDef> ops_control() {
        .traits = kEffect,
        .lowering = Lowering::kControl,
        .infer = infer_fail,
+       .eval = eval_fail,
        .no_gradient = "never computes a value"},
   };
   return rows;

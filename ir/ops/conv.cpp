@@ -10,25 +10,25 @@ namespace nnc {
 namespace {
 
 // K x N of the packed matrix of one group: a convolution multiplies patches (K = kernel * in), its transpose makes patches (N = kernel * in).
-Result<FilterShape> packed_filter_shape(InferContext& c, const Shape& w, std::string_view format, size_t spatial) {
+Result<FilterShape> packed_filter_shape(InferContext& c, size_t spatial) {
   NNC_ASSIGN(auto kernel, spatial_ints(c, "kernel", spatial, 0, 1));
   if (c.node().dims("channels").size() != 2) return c.error("a packed weight needs the attribute channels: [out, in / group]");
   FilterShape f{c.node().dims("channels")[0], c.node().dims("channels")[1], {kernel.begin(), kernel.end()}};
   SymbolTable& s = c.symbols();
   Dim patch = s.mul(s.mul(f.kernel), f.in), outs = s.floordiv(f.out, c.node().i("group"));
-  if (w.empty()) return c.error("a packed weight begins with the axis of groups");
-  NNC_TRY(check_equal(c, c.node().i("group"), w[0], "groups of the packed weight"));
+  NNC_TRY(check_rank(c, 1, static_cast<int>(1 + panel_rank(c.dtype(1)))));
+  NNC_TRY(check_equal(c, c.node().i("group"), c.shape(1)[0], "groups of the packed weight"));
   bool transposed = c.node().kind == OpKind::kConvTranspose;
-  NNC_TRY(check_panel(c, w, format, transposed ? outs : patch, transposed ? patch : outs));
+  NNC_TRY(check_panels(c, 1, transposed ? outs : patch, transposed ? patch : outs));
   return f;
 }
 
 }  // namespace
 
 Result<FilterShape> filter_shape(InferContext& c, const Shape& w, std::string_view format, size_t spatial) {
-  if (panel_group(format)) {
+  if (is_packed(format)) {
     if (c.node().kind == OpKind::kConvInputGrad || c.node().kind == OpKind::kConvFilterGrad) return c.error("gradients take no packed weight");
-    return packed_filter_shape(c, w, format, spatial);
+    return packed_filter_shape(c, spatial);
   }
   if (!format.empty() && format != "hwio") return c.error("unknown w_format \"" + std::string(format) + "\"");
   if (w.size() != spatial + 2) return c.error("the weight has rank " + std::to_string(w.size()) + ", must have rank " + std::to_string(spatial + 2));
@@ -157,26 +157,28 @@ std::span<const OpDef> ops_conv() {
        .doc = "Operands x, w, bias?. Cross-correlation over 1 or more spatial axes: y[n, m, o...] = bias[m] + sum over c, k... of x[n, g * C / group + c, "
               "o * stride - pad_begin + k * dilation] * w[m, c, k...], g the group of output m; outside x counts as 0. The output has floor((in + pads - (kernel - 1) * "
               "dilation - 1) / stride) + 1 windows, with auto_pad ceil(in / stride) and the padding that takes, its odd element at the end (same_upper) or the "
-              "begin. Pads may be negative. layout nhwc: channels last in x and y. w_format hwio: w is [k..., C / group, M]; panel16 and its kin (see matmul): w is [group, "
-              "panels of the matrix with rows (k..., c) and a column per output of the group], with attributes kernel and channels = [M, C / group]. dtypes and "
+              "begin. Pads may be negative. layout nhwc: channels last in x and y. w_format hwio: w is [k..., C / group, M]; panel16: w is the result of pack on the "
+              "matrices [group, (k..., c), M / group], with attributes kernel and channels = [M, C / group]. dtypes and "
               "accumulation as for matmul, bias has the result's dtype.",
        .min_operands = 2,
        .max_operands = 3,
        .attrs = conv_attrs({auto_pad(), attr_list("accumulate", AttrKind::kDType), attr_list("kernel", AttrKind::kInts), attr_list("channels", AttrKind::kDims)}),
        .lowering = Lowering::kHero,
        .infer = infer_conv,
+       .eval = eval_conv,
        .tolerance = {1e-5, 1e-6}},
       {.kind = OpKind::kConvTranspose,
        .name = "conv_transpose",
        .doc = "Operands x, w, bias?. The adjoint of conv in x, plus bias: each element of x adds its multiple of the kernel at o * stride - pad_begin + k * "
-              "dilation. w is [C, M / group, k...] as a conv from M to C channels has it (hwio: [k..., M / group, C]; panels: rows c, columns (k..., m), channels = [C, "
-              "M / group]). The output has (in - 1) * stride + (kernel - 1) * dilation + 1 + output_padding - pads elements per axis; pads may be negative.",
+              "dilation. w is [C, M / group, k...] as a conv from M to C channels has it (hwio: [k..., M / group, C]; panel16: of the matrices [group, C / group, (k..., m)], "
+              "channels = [C, M / group]). The output has (in - 1) * stride + (kernel - 1) * dilation + 1 + output_padding - pads elements per axis; pads may be negative.",
        .min_operands = 2,
        .max_operands = 3,
        .attrs = conv_attrs({attr_list("output_padding", AttrKind::kInts), attr_list("accumulate", AttrKind::kDType), attr_list("kernel", AttrKind::kInts),
                             attr_list("channels", AttrKind::kDims)}),
        .lowering = Lowering::kHero,
        .infer = infer_conv_transpose,
+       .eval = eval_conv_transpose,
        .tolerance = {1e-5, 1e-6}},
       {.kind = OpKind::kConvInputGrad,
        .name = "conv_input_grad",
@@ -186,6 +188,7 @@ std::span<const OpDef> ops_conv() {
        .attrs = conv_attrs({auto_pad(), attr_required("shape", AttrKind::kDims)}),
        .lowering = Lowering::kHero,
        .infer = infer_conv_input_grad,
+       .eval = eval_conv_input_grad,
        .tolerance = {1e-5, 1e-6}},
       {.kind = OpKind::kConvFilterGrad,
        .name = "conv_filter_grad",
@@ -195,6 +198,7 @@ std::span<const OpDef> ops_conv() {
        .attrs = conv_attrs({auto_pad(), attr_required("shape", AttrKind::kDims)}),
        .lowering = Lowering::kHero,
        .infer = infer_conv_filter_grad,
+       .eval = eval_conv_filter_grad,
        .tolerance = {1e-5, 1e-6}},
   };
   return rows;

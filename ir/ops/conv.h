@@ -10,7 +10,7 @@ struct FilterShape {
   Dim out, in;  // `in` per group
   std::vector<Dim> kernel;
 };
-// w_format "": w is [out, in / group, kernel...]. "hwio": [kernel..., in / group, out]. Panels: [group, panels of the K x N matrix of each group], with
+// w_format "": w is [out, in / group, kernel...]. "hwio": [kernel..., in / group, out]. "panel16": [group, panels of the matrix of each group], with
 // attributes `kernel` and `channels`.
 Result<FilterShape> filter_shape(InferContext& c, const Shape& w, std::string_view format, size_t spatial);
 
@@ -18,9 +18,9 @@ Status eval_conv(EvalContext& c);
 Status eval_conv_transpose(EvalContext& c);
 Status eval_conv_input_grad(EvalContext& c);
 Status eval_conv_filter_grad(EvalContext& c);
-Status grad_conv(GradContext& c);
-Status grad_conv_transpose(GradContext& c);
-Status grad_conv_input_grad(GradContext& c);
-Status grad_conv_filter_grad(GradContext& c);
+Status gradient_conv(GradContext& c);
+Status gradient_conv_transpose(GradContext& c);
+Status gradient_conv_input_grad(GradContext& c);
+Status gradient_conv_filter_grad(GradContext& c);
 
 }  // namespace nnc

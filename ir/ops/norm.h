@@ -17,10 +17,10 @@ Status expand_rms_norm(Builder& b, const Graph& g, NodeId id, std::vector<ValueI
 Status expand_batch_norm(Builder& b, const Graph& g, NodeId id, std::vector<ValueId>* results);
 Status expand_softmax_cross_entropy(Builder& b, const Graph& g, NodeId id, std::vector<ValueId>* results);
 
-Status grad_softmax(GradContext& c);
-Status grad_layer_norm(GradContext& c);
-Status grad_rms_norm(GradContext& c);
-Status grad_batch_norm(GradContext& c);
-Status grad_softmax_cross_entropy(GradContext& c);
+Status gradient_softmax(GradContext& c);
+Status gradient_layer_norm(GradContext& c);
+Status gradient_rms_norm(GradContext& c);
+Status gradient_batch_norm(GradContext& c);
+Status gradient_softmax_cross_entropy(GradContext& c);
 
 }  // namespace nnc

@@ -87,6 +87,7 @@ std::span<const OpDef> ops_pool() {
        .attrs = pool_attrs({}),
        .lowering = Lowering::kPoint,
        .infer = infer_pool,
+       .eval = eval_pool,
        .tolerance = {1e-5, 1e-6}},
       {.kind = OpKind::kMaxPoolIndices,
        .name = "max_pool_indices",
@@ -98,6 +99,7 @@ std::span<const OpDef> ops_pool() {
        .attrs = window_attrs({attr_flag("storage_order")}),
        .lowering = Lowering::kPoint,
        .infer = infer_max_pool_indices,
+       .eval = eval_max_pool_indices,
        .no_gradient = "an index does not change smoothly"},
       {.kind = OpKind::kPoolGrad,
        .name = "pool_grad",
@@ -108,6 +110,7 @@ std::span<const OpDef> ops_pool() {
        .attrs = pool_attrs({attr_required("shape", AttrKind::kDims)}),
        .lowering = Lowering::kPoint,
        .infer = infer_pool_grad,
+       .eval = eval_pool_grad,
        .tolerance = {1e-5, 1e-6}},
   };
   return rows;

@@ -8,7 +8,7 @@ namespace nnc {
 Status eval_pool(EvalContext& c);
 Status eval_max_pool_indices(EvalContext& c);
 Status eval_pool_grad(EvalContext& c);
-Status grad_pool(GradContext& c);
-Status grad_pool_grad(GradContext& c);
+Status gradient_pool(GradContext& c);
+Status gradient_pool_grad(GradContext& c);
 
 }  // namespace nnc

@@ -41,10 +41,11 @@ Status check_weights(InferContext& c, const Dim& directions, int64_t hidden, con
     NNC_TRY(check_shape(c, 1, {directions, 4 * hidden, inputs}, "w"));
     return check_shape(c, 2, {directions, 4 * hidden, hidden}, "r");
   }
+  if (!is_packed(format)) return c.error("unknown w_format \"" + std::string(format) + "\"");
   for (int i = 1; i <= 2; ++i) {
-    NNC_TRY(check_min_rank(c, i, 1));
+    NNC_TRY(check_rank(c, i, static_cast<int>(1 + panel_rank(c.dtype(i)))));
     NNC_TRY(check_equal(c, directions, c.shape(i)[0], "directions of operand " + std::to_string(i)));
-    NNC_TRY(check_panel(c, c.shape(i), format, i == 1 ? inputs : Dim(hidden), 4 * hidden));
+    NNC_TRY(check_panels(c, i, i == 1 ? inputs : Dim(hidden), 4 * hidden));
   }
   return {};
 }
@@ -86,8 +87,8 @@ std::span<const OpDef> ops_recurrent() {
               "b in the order i, o, f, c; b holds the biases of w, then those of r; peephole holds those of i, o, f. Per step: z = x w' + h r' + b; i = f(z_i + p_i * c); f "
               "= f(z_f + p_f * c), with input_forget 1 - i; c = f * c + i * g(z_c); o = f(z_o + p_o * c); h = o * h(c). clip > 0 clips each argument of an "
               "activation but that of h to [-clip, clip]. Sequence b ends after seq_lens[b] steps: y is 0 beyond, y_h and y_c are the states at its end; reverse runs from "
-              "its end. activations: f, g, h per direction, default sigmoid, tanh, tanh; alpha and beta one each. w_format panel16 and its kin: w and r are panels of "
-              "their transposes. Products add up in f32 (f64 for f64); states are kept there between the steps and rounded once per result.",
+              "its end. activations: f, g, h per direction, default sigmoid, tanh, tanh; alpha and beta one each. w_format panel16: w and r are the results "
+              "of pack on their transposes. Products add up in f32 (f64 for f64); states are kept there between the steps and rounded once per result.",
        .min_operands = 3,
        .max_operands = 8,
        .results = 3,
@@ -97,6 +98,7 @@ std::span<const OpDef> ops_recurrent() {
                  attr_string("w_format")},
        .lowering = Lowering::kHero,
        .infer = infer_lstm,
+       .eval = eval_lstm,
        .domain = {-1, 1},
        .tolerance = {1e-5, 1e-6}},
   };

@@ -66,6 +66,7 @@ std::span<const OpDef> ops_reduce() {
        .attrs = {attr_choice("kind", "sum|prod|max|min|mean|l1|l2|sum_square|log_sum|log_sum_exp"), attr_list("axes", AttrKind::kInts), attr_flag("keepdims")},
        .lowering = Lowering::kFold,
        .infer = infer_reduce,
+       .eval = eval_reduce,
        .tolerance = {1e-5, 1e-6}},
       {.kind = OpKind::kArgReduce,
        .name = "arg_reduce",
@@ -76,6 +77,7 @@ std::span<const OpDef> ops_reduce() {
        .attrs = {attr_choice("kind", "max|min"), attr_int("axis"), attr_flag("keepdims"), attr_flag("select_last")},
        .lowering = Lowering::kFold,
        .infer = infer_arg_reduce,
+       .eval = eval_arg_reduce,
        .no_gradient = "an index does not change smoothly"},
       {.kind = OpKind::kCumSum,
        .name = "cumsum",
@@ -86,6 +88,7 @@ std::span<const OpDef> ops_reduce() {
        .attrs = {attr_int("axis"), attr_flag("exclusive"), attr_flag("reverse")},
        .lowering = Lowering::kHero,
        .infer = infer_cumsum,
+       .eval = eval_cumsum,
        .tolerance = {1e-5, 1e-6}},
   };
   return rows;

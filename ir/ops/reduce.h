@@ -8,7 +8,7 @@ namespace nnc {
 Status eval_reduce(EvalContext& c);
 Status eval_arg_reduce(EvalContext& c);
 Status eval_cumsum(EvalContext& c);
-Status grad_reduce(GradContext& c);
-Status grad_cumsum(GradContext& c);
+Status gradient_reduce(GradContext& c);
+Status gradient_cumsum(GradContext& c);
 
 }  // namespace nnc

@@ -41,7 +41,7 @@ Status check_not_empty(InferContext& c, const Shape& image, const Shape& out) {
 }
 
 Status infer_resize(InferContext& c) {
-  NNC_TRY(check_dtype(c, 0, kClassFloat | kClassInt | kClassBool));
+  NNC_TRY(check_dtype(c, 0, c.node().s("mode") == "nearest" ? kClassFloat | kClassInt | kClassBool : kClassFloat | kClassInt));
   NNC_TRY(check_resize_attrs(c, c.rank(0)));
   Shape out = resized(c.node(), c.shape(0));
   NNC_TRY(check_not_empty(c, c.shape(0), out));
@@ -90,12 +90,13 @@ std::span<const OpDef> ops_resize() {
               "then ends. Coordinates are exact where they are fractions of integers (no scales, no roi), else f64 as written. nearest rounds the coordinate by "
               "nearest_mode; linear and cubic (coefficient a) interpolate separably, in f32 (f64 for f64), rounding once; antialias widens their kernel by 1 / scale where "
               "that is above 1 and normalises the weights. Elements outside are those of the border, or with exclude_outside weigh 0 and the rest is normalised. "
-              "Integer results are truncated towards zero and saturate.",
+              "Integer results are rounded to the nearest integer, ties to even, and saturate.",
        .min_operands = 1,
        .max_operands = 1,
        .attrs = resize_attrs({}),
        .lowering = Lowering::kPoint,
        .infer = infer_resize,
+       .eval = eval_resize,
        .tolerance = {1e-5, 1e-6}},
       {.kind = OpKind::kResizeGrad,
        .name = "resize_grad",
@@ -105,6 +106,7 @@ std::span<const OpDef> ops_resize() {
        .attrs = resize_attrs({attr_required("shape", AttrKind::kDims)}),
        .lowering = Lowering::kPoint,
        .infer = infer_resize_grad,
+       .eval = eval_resize_grad,
        .tolerance = {1e-5, 1e-6}},
   };
   return rows;

@@ -7,7 +7,7 @@ namespace nnc {
 
 Status eval_resize(EvalContext& c);
 Status eval_resize_grad(EvalContext& c);
-Status grad_resize(GradContext& c);
-Status grad_resize_grad(GradContext& c);
+Status gradient_resize(GradContext& c);
+Status gradient_resize_grad(GradContext& c);
 
 }  // namespace nnc
