@@ -80,7 +80,7 @@ Binding Importer::lookup(Scope& scope, std::string_view name) {
       constant = constant_of(*dense->second);
     } else if (const auto sparse = s->sparse_initializers.find(name); sparse != s->sparse_initializers.end()) {
       constant = constant_of(*sparse->second);
-    } else if (const auto fixed = fixed_inputs_.find(name); s->proto == &*model_.graph && fixed != fixed_inputs_.end() && s->graph->inputs().size() > fixed->second.input.index()) {
+    } else if (const auto fixed = fixed_inputs_.find(name); s->proto == &*model_.graph && fixed != fixed_inputs_.end()) {
       constant = fixed->second.value;
       assert_fixed_input(*s, name, current_loc_);
     } else {

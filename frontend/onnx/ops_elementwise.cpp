@@ -1,7 +1,172 @@
+// Elementwise operators, casts, and chains of them (Sum, Mean, Min, Max of many).
+
 #include "frontend/onnx/context.h"
+#include "frontend/onnx/op_helpers.h"
+#include "ir/support/text.h"
 
 namespace nnc::onnx {
 
-std::span<const OpRow> rows_elementwise() { return {}; }
+namespace {
+
+Status unary(NodeContext& c) { return c.set(c.row().kind, {c.in(0)}); }
+Status binary(NodeContext& c) { return c.set(c.row().kind, {c.in(0), c.in(1)}); }
+Status swapped(NodeContext& c) { return c.set(c.row().kind, {c.in(1), c.in(0)}); }
+Status ternary(NodeContext& c) { return c.set(c.row().kind, {c.in(0), c.in(1), c.in(2)}); }
+
+Result<ValueId> chain(NodeContext& c, OpKind kind) {
+  ValueId acc = c.in(0);
+  for (int k = 1; k < c.inputs(); ++k) {
+    if (!c.has(k)) return c.error(cat("input ", k, " must be given"));
+    NNC_ASSIGN(acc, c.b().binary(kind, acc, c.in(k)));
+  }
+  return acc;
+}
+Status variadic(NodeContext& c) { return c.set(chain(c, c.row().kind)); }
+
+Status mean(NodeContext& c) {
+  NNC_ASSIGN(const ValueId sum, chain(c, OpKind::kAdd));
+  NNC_ASSIGN(const ValueId count, c.b().scalar(c.b().dtype(sum), c.inputs()));
+  return c.set(OpKind::kDiv, {sum, count});
+}
+
+Status identity(NodeContext& c) {
+  c.out(0, c.in(0));
+  return {};
+}
+
+Status mod(NodeContext& c) {
+  const int64_t fmod = c.i("fmod", 0);
+  if (fmod == 0 && is_float(c.dtype(0))) return c.error("attribute \"fmod\" must be 1 for floats");
+  return c.set(OpKind::kMod, {c.in(0), c.in(1)}, {{"fmod", fmod}});
+}
+
+Status cast_to(NodeContext& c, DType to) {
+  const int64_t saturate = c.i("saturate", 1);
+  NNC_ASSIGN(const std::string mode, c.choice("round_mode", "up", "up|down|nearest"));
+  if (to == DType::kF8E8M0 && mode != "nearest") return c.unsupported(cat("cast to f8e8m0 with round_mode = ", mode));
+  if (c.dtype(0) == to) return identity(c);
+  return c.set(OpKind::kCast, {c.in(0)}, {{"to", to}, {"saturate", saturate}});
+}
+
+Status cast(NodeContext& c) {
+  NNC_ASSIGN(const DType to, c.dtype_attr("to", DType::kInvalid));
+  if (to == DType::kInvalid) return c.error("attribute \"to\" must be given");
+  return cast_to(c, to);
+}
+Status cast_like(NodeContext& c) { return cast_to(c, c.dtype(1)); }
+
+Status clip_attributes(NodeContext& c) {
+  const DType t = c.dtype(0);
+  ValueId lo, hi;
+  if (c.has_attr("min")) {
+    NNC_ASSIGN(lo, c.b().scalar(t, c.f("min", 0)));
+  }
+  if (c.has_attr("max")) {
+    NNC_ASSIGN(hi, c.b().scalar(t, c.f("max", 0)));
+  }
+  return c.set(OpKind::kClip, {c.in(0), lo, hi});
+}
+
+Status clip_inputs(NodeContext& c) {
+  std::vector<ValueId> operands = {c.in(0)};
+  for (int k = 1; k <= 2; ++k) {
+    ValueId bound = c.in(k);
+    if (c.has(k)) {
+      NNC_ASSIGN(bound, as_scalar(c, bound));
+    }
+    operands.push_back(bound);
+  }
+  return c.set(OpKind::kClip, std::move(operands));
+}
+
+Status hard_sigmoid(NodeContext& c) { return c.set(OpKind::kHardSigmoid, {c.in(0)}, {{"alpha", c.f("alpha", 0.2)}, {"beta", c.f("beta", 0.5)}}); }
+
+Status gelu(NodeContext& c) {
+  NNC_ASSIGN(const std::string approximate, c.choice("approximate", "none", "none|tanh"));
+  return c.set(OpKind::kGelu, {c.in(0)}, {{"approximate", approximate}});
+}
+
+// Inference: the input itself, and a mask of ones.
+Status dropout_as_identity(NodeContext& c) {
+  c.out(0, c.in(0));
+  if (!c.wants(1)) return {};
+  const DType mask = c.version() >= 10 ? DType::kBool : c.dtype(0);
+  NNC_ASSIGN(const ValueId one, c.b().scalar(mask, 1));
+  NNC_ASSIGN(const ValueId ones, c.b().broadcast_to(one, c.shape(0)));
+  c.out(1, ones);
+  return {};
+}
+
+Status dropout_attribute(NodeContext& c) {
+  c.ignore_attr("ratio");
+  return dropout_as_identity(c);
+}
+
+Status dropout_inputs(NodeContext& c) {
+  c.ignore_attr("seed");
+  if (c.has(2)) {
+    NNC_ASSIGN(const bool training, known_flag(c, 2, "training_mode"));
+    bool keeps_all = false;
+    if (const Tensor* ratio = c.constant(1)) keeps_all = ratio->count() == 1 && ratio->f64(0) == 0;
+    if (training && !keeps_all) return c.unsupported("dropout in training mode: its random stream is not defined by the standard");
+  }
+  return dropout_as_identity(c);
+}
+
+}  // namespace
+
+std::span<const OpRow> rows_elementwise() {
+  using K = OpKind;
+  static const OpRow rows[] = {
+      {.name = "Neg", .since = 6, .import = unary, .kind = K::kNeg},
+      {.name = "Abs", .since = 6, .import = unary, .kind = K::kAbs},
+      {.name = "Sign", .since = 9, .import = unary, .kind = K::kSign},
+      {.name = "Sqrt", .since = 6, .import = unary, .kind = K::kSqrt},
+      {.name = "Reciprocal", .since = 6, .import = unary, .kind = K::kReciprocal},
+      {.name = "Exp", .since = 6, .import = unary, .kind = K::kExp},
+      {.name = "Log", .since = 6, .import = unary, .kind = K::kLog},
+      {.name = "Sin", .since = 7, .import = unary, .kind = K::kSin},
+      {.name = "Cos", .since = 7, .import = unary, .kind = K::kCos},
+      {.name = "Tanh", .since = 6, .import = unary, .kind = K::kTanh},
+      {.name = "Erf", .since = 9, .import = unary, .kind = K::kErf},
+      {.name = "Sigmoid", .since = 6, .import = unary, .kind = K::kSigmoid},
+      {.name = "Relu", .since = 6, .import = unary, .kind = K::kRelu},
+      {.name = "HardSwish", .since = 14, .import = unary, .kind = K::kHardSwish},
+      {.name = "HardSigmoid", .since = 6, .import = hard_sigmoid},
+      {.name = "Gelu", .since = 20, .import = gelu},
+      {.name = "Floor", .since = 6, .import = unary, .kind = K::kFloor},
+      {.name = "Ceil", .since = 6, .import = unary, .kind = K::kCeil},
+      {.name = "Round", .since = 11, .import = unary, .kind = K::kRound},
+      {.name = "Not", .since = 1, .import = unary, .kind = K::kNot},
+      {.name = "IsNaN", .since = 9, .import = unary, .kind = K::kIsNan},
+      {.name = "Identity", .since = 1, .import = identity},
+      {.name = "Cast", .since = 6, .import = cast},
+      {.name = "CastLike", .since = 15, .min_inputs = 2, .max_inputs = 2, .import = cast_like},
+      {.name = "Add", .since = 7, .min_inputs = 2, .max_inputs = 2, .import = binary, .kind = K::kAdd},
+      {.name = "Sub", .since = 7, .min_inputs = 2, .max_inputs = 2, .import = binary, .kind = K::kSub},
+      {.name = "Mul", .since = 7, .min_inputs = 2, .max_inputs = 2, .import = binary, .kind = K::kMul},
+      {.name = "Div", .since = 7, .min_inputs = 2, .max_inputs = 2, .import = binary, .kind = K::kDiv},
+      {.name = "Pow", .since = 7, .min_inputs = 2, .max_inputs = 2, .import = binary, .kind = K::kPow},
+      {.name = "Mod", .since = 10, .min_inputs = 2, .max_inputs = 2, .import = mod},
+      {.name = "Equal", .since = 7, .min_inputs = 2, .max_inputs = 2, .import = binary, .kind = K::kEqual},
+      {.name = "Less", .since = 7, .min_inputs = 2, .max_inputs = 2, .import = binary, .kind = K::kLess},
+      {.name = "LessOrEqual", .since = 12, .min_inputs = 2, .max_inputs = 2, .import = binary, .kind = K::kLessEqual},
+      {.name = "Greater", .since = 7, .min_inputs = 2, .max_inputs = 2, .import = swapped, .kind = K::kLess},
+      {.name = "GreaterOrEqual", .since = 12, .min_inputs = 2, .max_inputs = 2, .import = swapped, .kind = K::kLessEqual},
+      {.name = "And", .since = 7, .min_inputs = 2, .max_inputs = 2, .import = binary, .kind = K::kAnd},
+      {.name = "Or", .since = 7, .min_inputs = 2, .max_inputs = 2, .import = binary, .kind = K::kOr},
+      {.name = "Xor", .since = 7, .min_inputs = 2, .max_inputs = 2, .import = binary, .kind = K::kXor},
+      {.name = "Where", .since = 9, .min_inputs = 3, .max_inputs = 3, .import = ternary, .kind = K::kWhere},
+      {.name = "Min", .since = 8, .max_inputs = -1, .import = variadic, .kind = K::kMin},
+      {.name = "Max", .since = 8, .max_inputs = -1, .import = variadic, .kind = K::kMax},
+      {.name = "Sum", .since = 8, .max_inputs = -1, .import = variadic, .kind = K::kAdd},
+      {.name = "Mean", .since = 8, .max_inputs = -1, .import = mean},
+      {.name = "Clip", .since = 6, .until = 10, .import = clip_attributes},
+      {.name = "Clip", .since = 11, .max_inputs = 3, .import = clip_inputs},
+      {.name = "Dropout", .since = 7, .until = 11, .max_outputs = 2, .import = dropout_attribute},
+      {.name = "Dropout", .since = 12, .max_inputs = 3, .max_outputs = 2, .import = dropout_inputs},
+  };
+  return rows;
+}
 
 }  // namespace nnc::onnx
