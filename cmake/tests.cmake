@@ -95,3 +95,13 @@ if(c_files)
 endif()
 
 add_test(NAME lint COMMAND python3 ${CMAKE_SOURCE_DIR}/tests/lint.py)
+
+# Whole models and ONNX's node tests through importer and interpreter alone: programs of their own, since they need no other layer.
+foreach(program tests/models/eval_models tests/conformance/node_runner)
+  if(EXISTS ${CMAKE_SOURCE_DIR}/${program}.cpp)
+    cmake_path(GET program FILENAME name)
+    add_executable(${name} ${program}.cpp)
+    target_link_libraries(${name} PRIVATE nnc_onnx)
+    target_compile_options(${name} PRIVATE -O2)
+  endif()
+endforeach()

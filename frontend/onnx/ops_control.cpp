@@ -364,7 +364,7 @@ Result<std::vector<ValueId>> emit_loop(NodeContext& c, const LoopPlan& plan) {
   for (const ValueId v : plan.carried) initial.push_back(c.graph().type(v));
   const LoopSymbols needed = loop_symbols(initial, region, plan.stacked);
   std::vector<ValueId> operands = {plan.trip, plan.condition};
-  for (const auto* list : {&plan.carried, &plan.invariants, &captures.operands}) operands.insert(operands.end(), list->begin(), list->end());
+  for (const std::vector<ValueId>* list : {&plan.carried, &plan.invariants, static_cast<const std::vector<ValueId>*>(&captures.operands)}) operands.insert(operands.end(), list->begin(), list->end());
   AttrList attrs = {{"carried", static_cast<int64_t>(plan.carried.size())}, {"scan", static_cast<int64_t>(plan.stacked)}, {"carried_symbols", body->carried_symbols},
                     {"result_symbols", mint(c, needed.carried + needed.scan)}};
   const bool endless = !plan.condition.valid() && region.outputs()[0] == region.inputs()[1];
