@@ -50,6 +50,12 @@ const GraphFacts& NameAnalysis::facts(const FunctionProto& function) {
   return known_[&function] = std::move(facts);
 }
 
+std::string dim_name(const ValueInfoProto& info, size_t axis) {
+  const std::string_view param = info.type.dims[axis].param;
+  const bool usable = std::ranges::any_of(param, [](unsigned char ch) { return (ch >= '0' && ch <= '9') || (ch >= 'A' && ch <= 'Z') || ch >= 'a'; });
+  return usable ? std::string(param) : cat(info.name, ".", axis);
+}
+
 void NameAnalysis::add_problem(Error e) {
   if (problems_->size() < kMaxProblems) problems_->push_back(std::move(e));
 }

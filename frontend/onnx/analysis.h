@@ -20,6 +20,9 @@ struct GraphFacts {
 // A stable name for messages: the model's own, else "Conv->x12#7" (operator, first output, index in its graph).
 std::string node_label(const NodeProto& node, size_t index);
 
+// The model's name of an axis's dim, else INPUT.AXIS: exporters write "?" for a dim without a name, which no two dims share.
+std::string dim_name(const ValueInfoProto& info, size_t axis);
+
 class NameAnalysis {
  public:
   // Problems of structure: names defined twice, names that nothing defines, cycles. The first thousand are kept.

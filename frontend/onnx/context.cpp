@@ -156,6 +156,19 @@ Result<std::vector<int64_t>> NodeContext::known_ints(int input, std::string_view
   return importer_.need_values(graph(), in(input), cat(what, " must be known when the model is compiled"));
 }
 
+Result<Shape> NodeContext::dims_of(ValueId v, int64_t lo, int64_t hi) {
+  const Type& t = builder_.type(v);
+  // Chains that pass through a matrix (exporters do that to pads) carry no shape value, but often depend on constants alone.
+  if (is_int(t.dtype) && t.rank() <= 1 && !graph().shape_value(v).dims()) {
+    if (const auto folded = importer_.fold(graph(), v)) {
+      Shape dims;
+      for (int64_t k = 0; k < folded->count(); ++k) dims.emplace_back(folded->i64(k));
+      return dims;
+    }
+  }
+  return builder_.dims_of(v, lo, hi);
+}
+
 Result<int64_t> NodeContext::axis(int64_t a, int rank) const {
   if (a < -rank || a >= rank) return error(cat("axis ", a, " is outside [", -rank, ", ", rank - 1, "]"));
   return a < 0 ? a + rank : a;

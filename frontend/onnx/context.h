@@ -64,7 +64,9 @@ class NodeContext {
 
   // Parameters that ONNX passes as tensors. `known_ints`: they must be known at import.
   Result<std::vector<int64_t>> known_ints(int input, std::string_view what);
-  Result<Shape> dims(int input) { return builder_.dims_of(in(input)); }
+  // Dims that an integer input holds; data symbols within [lo, hi] where only the run can tell.
+  Result<Shape> dims(int input, int64_t lo = INT64_MIN, int64_t hi = INT64_MAX) { return dims_of(in(input), lo, hi); }
+  Result<Shape> dims_of(ValueId v, int64_t lo = INT64_MIN, int64_t hi = INT64_MAX);
   const Tensor* constant(int input) { return has(input) ? const_value(graph(), in(input)) : nullptr; }
 
   Result<int64_t> axis(int64_t a, int rank) const;

@@ -164,7 +164,7 @@ bool Importer::name_dims(const std::vector<const ValueInfoProto*>& inputs) {
         }
         continue;
       }
-      const std::string name = d.param.empty() ? axis_name : std::string(d.param);
+      const std::string name = dim_name(*info, a);
       names.push_back(name);
       std::optional<DimSpec> given;
       if (value != profile_->values.end() && a < value->second.dims().size()) given = DimSpec::size(value->second.dims()[a]);
@@ -233,7 +233,7 @@ Result<Type> Importer::input_type(const ValueInfoProto& info) {
       shape.emplace_back(*dims[a].value);
       continue;
     }
-    const std::string name = dims[a].param.empty() ? axis_name : std::string(dims[a].param);
+    const std::string name = a < t.dims.size() ? dim_name(info, a) : axis_name;
     OpenDim& open = open_dims_[name];
     if (!open.dim) {
       const DimSpec s = open.spec.value_or(DimSpec());

@@ -58,7 +58,7 @@ OnnxArg arg_of(const onnx::ValueInfoProto& info) {
   arg.has_shape = info.type.has_shape;
   for (size_t a = 0; a < info.type.dims.size(); ++a) {
     const onnx::DimensionProto& d = info.type.dims[a];
-    arg.dims.push_back(d.value && *d.value >= 0 ? cat(*d.value) : d.param.empty() ? cat(info.name, ".", a) : std::string(d.param));
+    arg.dims.push_back(d.value && *d.value >= 0 ? cat(*d.value) : onnx::dim_name(info, a));
   }
   return arg;
 }

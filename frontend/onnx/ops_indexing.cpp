@@ -41,7 +41,7 @@ Status one_hot(NodeContext& c) {
   }
   NNC_ASSIGN(depth, as_scalar(c, depth));
   NNC_ASSIGN(depth, c.b().cast(depth, DType::kI64));
-  NNC_ASSIGN(Shape extent, c.b().dims_of(depth, 0, kDimMax));
+  NNC_ASSIGN(Shape extent, c.dims_of(depth, 0, kDimMax));
   return c.set(OpKind::kOneHot, {indices, c.in(2)}, {{"axis", axis}, {"depth", std::move(extent)}});
 }
 

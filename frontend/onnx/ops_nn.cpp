@@ -231,7 +231,7 @@ Status sizes_at_run_time(NodeContext& c, ResizeSpec& spec, int input) {
   NNC_ASSIGN(v, b.binary(OpKind::kMul, v, c.in(input)));
   NNC_ASSIGN(v, b.unary(OpKind::kFloor, v));
   NNC_ASSIGN(v, b.cast(v, DType::kI64));
-  NNC_ASSIGN(spec.sizes, b.dims_of(v, 0, kDimMax));
+  NNC_ASSIGN(spec.sizes, c.dims_of(v, 0, kDimMax));
   return {};
 }
 
@@ -305,7 +305,7 @@ Status resize(NodeContext& c) {
   if (given(2)) {
     NNC_TRY(scales_input(c, spec, 2));
   } else {
-    NNC_ASSIGN(spec.sizes, c.b().dims_of(c.in(3), 0, kDimMax));
+    NNC_ASSIGN(spec.sizes, c.dims(3, 0, kDimMax));
     if (spec.sizes.size() != spec.axes.size()) return c.error(cat(spec.sizes.size(), " sizes for ", spec.axes.size(), " axes"));
     if (policy != "stretch") NNC_TRY(keep_aspect_ratio(c, spec, policy == "not_smaller"));
   }

@@ -78,7 +78,7 @@ Status reshape(NodeContext& c) {
   }
   // Only the run can tell: a target that is computed, with what 0 and -1 mean in it.
   NNC_ASSIGN(const ValueId target, c.b().op(OpKind::kResolveReshape, {c.in(1)}, {{"input", c.shape(0)}, {"allowzero", int64_t{allowzero}}}));
-  NNC_ASSIGN(Shape to, c.b().dims_of(target, 0, kDimMax));
+  NNC_ASSIGN(Shape to, c.dims_of(target, 0, kDimMax));
   return c.set(c.b().reshape(c.in(0), std::move(to)));
 }
 
@@ -186,7 +186,7 @@ Status split(NodeContext& c) {
   if (c.version() < 13 && c.has_attr("split")) {
     for (const int64_t n : c.ints("split")) sizes.emplace_back(n);
   } else if (c.version() >= 13 && c.has(1)) {
-    NNC_ASSIGN(sizes, c.b().dims_of(c.in(1), 0, kDimMax));
+    NNC_ASSIGN(sizes, c.dims(1, 0, kDimMax));
   } else {
     if (wanted != parts) return c.error(cat("attribute \"num_outputs\" is ", wanted, ", the node has ", parts, " outputs"));
     NNC_ASSIGN(sizes, equal_parts(c, extent, parts, c.version() >= 18));
@@ -272,13 +272,13 @@ Status slice_inputs(NodeContext& c) {
 }
 
 Status expand(NodeContext& c) {
-  NNC_ASSIGN(const Shape requested, c.b().dims_of(c.in(1), 0, kDimMax));
+  NNC_ASSIGN(const Shape requested, c.dims(1, 0, kDimMax));
   NNC_ASSIGN(Shape to, broadcast_shapes(c, c.shape(0), requested));
   return c.set(c.b().broadcast_to(c.in(0), std::move(to)));
 }
 
 Status tile(NodeContext& c) {
-  NNC_ASSIGN(Shape repeats, c.b().dims_of(c.in(1), 0, kDimMax));
+  NNC_ASSIGN(Shape repeats, c.dims(1, 0, kDimMax));
   if (static_cast<int>(repeats.size()) != c.rank(0)) return c.error(cat(repeats.size(), " repeats for ", c.rank(0), " axes"));
   return c.set(OpKind::kTile, {c.in(0)}, {{"repeats", std::move(repeats)}});
 }
@@ -318,7 +318,7 @@ Status pad_inputs(NodeContext& c) {
   if (c.has(3)) {
     NNC_ASSIGN(axes, c.known_ints(3, "the axes"));
   }
-  NNC_ASSIGN(const Shape pads, c.b().dims_of(c.in(1), -kDimMax, kDimMax));
+  NNC_ASSIGN(const Shape pads, c.dims(1, -kDimMax, kDimMax));
   return pad_with(c, pads, axes, c.in(2));
 }
 
@@ -351,7 +351,7 @@ Result<Dim> range_count(NodeContext& c) {
   NNC_ASSIGN(const ValueId zero, b.scalar(DType::kF64, 0));
   NNC_ASSIGN(count, b.binary(OpKind::kMax, count, zero));
   NNC_ASSIGN(count, b.cast(count, DType::kI64));
-  NNC_ASSIGN(const Shape dims, b.dims_of(count, 0, kDimMax));
+  NNC_ASSIGN(const Shape dims, c.dims_of(count, 0, kDimMax));
   return dims.front();
 }
 
@@ -400,7 +400,7 @@ Status trilu(NodeContext& c) {
   const int64_t upper = c.flag("upper", true) ? 1 : 0;
   AttrList attrs = {{"upper", upper}};
   if (c.has(1)) {
-    NNC_ASSIGN(Shape k, c.b().dims_of(c.in(1), -kDimMax, kDimMax));
+    NNC_ASSIGN(Shape k, c.dims(1, -kDimMax, kDimMax));
     if (k.size() != 1) return c.error("k must be one number");
     if (k[0].is_const()) k[0] = Dim(std::clamp<int64_t>(k[0].constant(), -kDimMax, kDimMax));
     attrs.push_back({"k", std::move(k)});
