@@ -1,0 +1,97 @@
+#include "passes/pipeline.h"
+
+#include <chrono>
+
+#include "ir/support/text.h"
+#include "ir/verifier.h"
+
+namespace nnc {
+
+namespace {
+
+constexpr PassInfo kOutlineSingle{"outline_single", "every compute node its own group", run_outline_single};
+
+constexpr PassInfo kOptimize[] = {
+    kOutlineSingle,
+};
+
+size_t nodes_of(const Module& m) {
+  size_t n = 0;
+  for (const auto& e : m.entries) n += e->graph->node_count();
+  return n;
+}
+
+Result<int64_t> run_one(const PassInfo& pass, Module& m, PassContext& c, const PipelineOptions& o) {
+  PassReport report;
+  report.name = pass.name;
+  report.nodes_before = nodes_of(m);
+  const auto begin = std::chrono::steady_clock::now();
+  NNC_ASSIGN(report.changes, pass.run(m, c));
+  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  if (report.changes > 0)
+    for (const auto& e : m.entries) e->graph->compact();
+  if (o.verify_each) {
+    auto ok = verify_or_error(m);
+    if (!ok.ok()) return std::move(ok).error().with(cat("  after pass ", pass.name));
+  }
+  report.nodes_after = nodes_of(m);
+  if (o.after_each) o.after_each(report, m);
+  return report.changes;
+}
+
+}  // namespace
+
+std::span<const PassInfo> simplify_passes() { return {}; }
+std::span<const PassInfo> optimize_passes() { return kOptimize; }
+std::span<const PassInfo> all_passes() { return kOptimize; }
+
+Status run_simplify(Module& m, const PipelineOptions& o) {
+  PassContext c;
+  c.limits = o.limits;
+  int64_t left = o.max_rewrites;
+  if (left >= 0) c.rewrites_left = &left;
+  constexpr int kRounds = 16;
+  for (int round = 0; round < kRounds; ++round) {
+    int64_t changes = 0;
+    for (const PassInfo& p : simplify_passes()) {
+      NNC_ASSIGN(const int64_t n, run_one(p, m, c, o));
+      changes += n;
+      if (p.name == o.stop_after) return {};
+    }
+    if (changes == 0) return {};
+  }
+  return Error(Code::kInternal, cat("simplification did not settle in ", kRounds, " rounds"));
+}
+
+Status run_optimize(Module& m, const TargetFacts& target, const PipelineOptions& o) {
+  PassContext c;
+  c.target = &target;
+  c.limits = o.limits;
+  c.level = o.level;
+  int64_t left = o.max_rewrites;
+  if (left >= 0) c.rewrites_left = &left;
+  for (const PassInfo& p : optimize_passes()) {
+    NNC_ASSIGN(const int64_t n, run_one(p, m, c, o));
+    (void)n;
+    if (p.name == o.stop_after) return {};
+  }
+  return {};
+}
+
+Status run_named_passes(Module& m, std::string_view list, const TargetFacts* target) {
+  static const TargetFacts cpu{};
+  PassContext c;
+  c.target = target ? target : &cpu;
+  PipelineOptions o;
+  for (std::string_view name : split(list, ',')) {
+    const PassInfo* found = nullptr;
+    for (const PassInfo& p : all_passes())
+      if (p.name == trim(name)) found = &p;
+    if (!found) return Error(Code::kUnknownName, cat("there is no pass \"", name, "\""));
+    NNC_ASSIGN(const int64_t n, run_one(*found, m, c, o));
+    (void)n;
+  }
+  return {};
+}
+
+}  // namespace nnc
