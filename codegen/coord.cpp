@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "codegen/group_body.h"
+#include "codegen/planner.h"
 
 namespace nnc {
 
@@ -186,19 +187,23 @@ Expr GroupBody::vector(const Coord& c) {
 }
 
 Coord GroupBody::flatten(const Coords& coords, const Shape& shape) {
+  if (const Coord* flat = coords.flat()) return *flat;
   Coord flat;
   Dim stride = 1;
   for (size_t i = shape.size(); i-- > 0;) {
     flat = add(flat, scale(coords[i], stride));
-    stride = k_.symbols().mul(stride, dim(shape[i]));
+    stride = k_.symbols().mul(stride, storage(shape[i]));
   }
   return flat;
 }
 
-Coords GroupBody::unflatten(const Coord& flat, const Shape& shape) {
+// Strides are made for the upper bounds of bounded symbols.
+Dim GroupBody::storage(const Dim& graph_dim) { return dim(capacity(const_cast<Graph&>(g_).symbols(), graph_dim)); }
+
+std::vector<Coord> GroupBody::unflatten(const Coord& flat, const Shape& shape) {
   std::vector<Dim> strides(shape.size(), Dim(1));
-  for (size_t i = shape.size(); i-- > 1;) strides[i - 1] = k_.symbols().mul(strides[i], dim(shape[i]));
-  Coords coords(shape.size());
+  for (size_t i = shape.size(); i-- > 1;) strides[i - 1] = k_.symbols().mul(strides[i], storage(shape[i]));
+  std::vector<Coord> coords(shape.size());
   Coord rest = flat;
   for (size_t i = 0; i < shape.size(); ++i) {
     if (shape[i].is_const(1)) continue;

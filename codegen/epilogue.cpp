@@ -47,7 +47,7 @@ void Epilogue::place(const Coords& coords) {
     const Coords& c = at_.at(from);
     const Shape& shape = g.type(node.results[0]).shape;
     if (node.kind == OpKind::kReshape) {
-      at_[node.results[0]] = body_.unflatten(body_.flatten(c, g.type(from).shape), shape);
+      at_[node.results[0]] = body_.reshaped(c, g.type(from).shape, shape);
     } else if (node.kind == OpKind::kTranspose) {
       Coords permuted(shape.size());
       const std::vector<int64_t>& perm = node.ints("perm");

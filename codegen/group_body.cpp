@@ -55,7 +55,10 @@ bool same_opaque(const OpaqueTerm& a, const OpaqueTerm& b) { return a.expr.id ==
 bool same_coord(const Coord& a, const Coord& b) {
   return a.terms == b.terms && a.offset == b.offset && std::equal(a.opaque.begin(), a.opaque.end(), b.opaque.begin(), b.opaque.end(), same_opaque);
 }
-bool same_coords(const Coords& a, const Coords& b) { return std::equal(a.begin(), a.end(), b.begin(), b.end(), same_coord); }
+bool same_coords(const Coords& a, const Coords& b) {
+  if (a.flat() && b.flat()) return same_coord(*a.flat(), *b.flat());
+  return !a.flat() && !b.flat() && std::equal(a.begin(), a.end(), b.begin(), b.end(), same_coord);
+}
 }  // namespace
 
 Expr GroupBody::emit(ValueId v, const Coords& coords, Expr mask) {
@@ -120,6 +123,7 @@ Expr GroupBody::emit_elem(const Node& node, const Coords& coords, Expr mask) {
 }
 
 Expr GroupBody::emit_map(const Node& node, NodeId, const Coords& coords, Expr mask) {
+  if (node.kind == OpKind::kReshape) return emit(node.operands[0], reshaped(coords, g_.type(node.results[0]).shape, g_.type(node.operands[0]).shape), mask);
   BodyContext c{.s = *this, .graph = g_, .node = node};
   c.mode = BodyMode::kMap;
   c.coords = coords;

@@ -51,9 +51,8 @@ class GroupBody : public BodyServices {
   // ---- emission
   // The iteration axes as coordinates: one Coord per axis.
   Coord axis(uint32_t a);
-  // Coordinates of a tensor of `shape` (graph dims) from a flat (row-major) position.
-  Coords unflatten(const Coord& flat, const Shape& shape);
-  Coord flatten(const Coords& coords, const Shape& shape);
+  // Coordinates of the same element after a reshape.
+  Coords reshaped(const Coords& coords, const Shape& from, const Shape& to) { return from == to ? coords : Coords::of_flat(*this, flatten(coords, from), to); }
   Expr emit(ValueId v, const Coords& coords, Expr mask = {});
   // Stores group output `o` at `coords` (its own axes) under `mask`; converts to storage.
   void store_output(uint32_t o, const Coords& coords, Expr value, Expr mask = {}, bool nt = false);
@@ -82,6 +81,8 @@ class GroupBody : public BodyServices {
   Coord scale(const Coord& a, const Dim& factor) override;
   Coord opaque(Expr scalar_index, int64_t lo, Dim hi_inclusive) override;
   std::pair<Coord, Coord> split(const Coord& a, const Dim& f) override;
+  Coord flatten(const Coords& coords, const Shape& shape) override;
+  std::vector<Coord> unflatten(const Coord& flat, const Shape& shape) override;
   Expr scalar(const Coord& c) override;
   Expr vector(const Coord& c) override;
   Expr read(int operand, const Coords& coords, Expr mask = {}) override;
@@ -98,6 +99,7 @@ class GroupBody : public BodyServices {
   Expr emit_node(NodeId n, uint32_t result, const Coords& coords, Expr mask);
   Expr emit_elem(const Node& node, const Coords& coords, Expr mask);
   Expr emit_map(const Node& node, NodeId n, const Coords& coords, Expr mask);
+  Dim storage(const Dim& graph_dim);
   Coords broadcast_coords(const Coords& coords, const Shape& from, const Shape& to);
   Dim range_hi(const Coord& c, bool* known);
   void record(uint32_t input, const Coord& flat);

@@ -83,7 +83,7 @@ void emit_outputs(GroupBody& body, Expr mask, bool nt) {
   std::vector<Coords> coords;
   std::vector<Expr> values;
   for (ValueId v : g.outputs()) {
-    coords.push_back(body.unflatten(flat, g.type(v).shape));
+    coords.push_back(Coords::of_flat(body, flat, g.type(v).shape));
     values.push_back(body.emit(v, coords.back(), mask));
   }
   for (size_t o = 0; o < values.size(); ++o) body.store_output(static_cast<uint32_t>(o), coords[o], values[o], mask, nt);

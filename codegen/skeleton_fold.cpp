@@ -103,7 +103,7 @@ class FoldBuilder {
     const Coords all = full_coords();
     if (full(v)) {
       if (g_.type(v).shape == f_.shape) return all;
-      return body.unflatten(body.flatten(all, f_.shape), g_.type(v).shape);
+      return body.reshaped(all, f_.shape, g_.type(v).shape);
     }
     Coord flat;
     Dim stride = 1;
@@ -111,7 +111,7 @@ class FoldBuilder {
       flat = body.add(flat, body.scale(body.axis(static_cast<uint32_t>(a)), stride));
       stride = sym().mul(stride, axes_[a].extent);
     }
-    return body.unflatten(flat, g_.type(v).shape);
+    return Coords::of_flat(body, flat, g_.type(v).shape);
   }
 
   void at(const std::vector<Expr>& bases, int lanes, size_t lane_axis) {

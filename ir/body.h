@@ -33,7 +33,34 @@ struct Coord {
   std::vector<OpaqueTerm> opaque;
   Dim offset;
 };
-using Coords = std::vector<Coord>;
+class BodyServices;
+
+// Coordinates of one element (or one vector of them) in a tensor of a given shape: one Coord per axis, or the flat row-major position from which the axes follow when somebody asks for them. Reshapes
+// hand the flat position on, so that a chain of views ends in a load without having split anything.
+class Coords {
+ public:
+  Coords() = default;
+  explicit Coords(size_t rank) : axes_(rank) {}
+  static Coords of_flat(BodyServices& s, Coord flat, const Shape& shape);
+  size_t size() const { return lazy() ? shape_.size() : axes_.size(); }
+  Coord& operator[](size_t i) { split(); return axes_[i]; }
+  const Coord& operator[](size_t i) const { split(); return axes_[i]; }
+  void push_back(Coord c) { split(); axes_.push_back(std::move(c)); }
+  void resize(size_t n) { split(); axes_.resize(n); }
+  std::vector<Coord>::const_iterator begin() const { split(); return axes_.begin(); }
+  std::vector<Coord>::const_iterator end() const { split(); return axes_.end(); }
+  // The flat position, if these coordinates were made of one.
+  const Coord* flat() const { return services_ ? &flat_ : nullptr; }
+
+ private:
+  bool lazy() const { return services_ != nullptr && !split_; }
+  void split() const;
+  mutable std::vector<Coord> axes_;
+  mutable bool split_ = false;
+  BodyServices* services_ = nullptr;
+  Coord flat_;
+  Shape shape_;
+};
 
 // What a body may do with coordinates and operands. Implemented by GroupBody (codegen).
 class BodyServices {
@@ -49,6 +76,9 @@ class BodyServices {
   virtual Coord opaque(Expr scalar_index, int64_t lo, Dim hi_inclusive) = 0;
   // floor(a / f) and a mod f, without a division where the terms allow it.
   virtual std::pair<Coord, Coord> split(const Coord& a, const Dim& f) = 0;
+  // Row-major position of coordinates in a tensor of `shape` (graph dims), and back.
+  virtual Coord flatten(const Coords& coords, const Shape& shape) = 0;
+  virtual std::vector<Coord> unflatten(const Coord& flat, const Shape& shape) = 0;
   virtual Expr scalar(const Coord& c) = 0;                    // its lane-0 value, index x1
   virtual Expr vector(const Coord& c) = 0;                    // index x lanes (x1 if it does not vary over lanes)
   // Value of operand `i` of the node at `coords` (in the operand's own axes), lanes wide or x1 when uniform; compute type. Under `mask` (invalid: always) only.
@@ -58,6 +88,19 @@ class BodyServices {
   // Gives a vectorised attempt up: the skeleton builds again with one lane. Returns a placeholder.
   virtual Expr cannot_vectorise(KType type) = 0;
 };
+
+inline Coords Coords::of_flat(BodyServices& s, Coord flat, const Shape& shape) {
+  Coords c;
+  c.services_ = &s;
+  c.flat_ = std::move(flat);
+  c.shape_ = shape;
+  return c;
+}
+inline void Coords::split() const {
+  if (!lazy()) return;
+  axes_ = services_->unflatten(flat_, shape_);
+  split_ = true;
+}
 
 enum class BodyMode : uint8_t { kElem, kMap, kPoint, kSource, kFoldInit, kFoldStep, kFoldCombine, kFoldFinish };
 
