@@ -45,6 +45,11 @@ Status cast_to(NodeContext& c, DType to) {
   NNC_ASSIGN(const std::string mode, c.choice("round_mode", "up", "up|down|nearest"));
   if (to == DType::kF8E8M0 && mode != "nearest") return c.unsupported(cat("cast to f8e8m0 with round_mode = ", mode));
   if (c.dtype(0) == to) return identity(c);
+  // Out of range, types of 2 and 4 bits keep the low bits of the integer.
+  if (is_float(c.dtype(0)) && is_int(to) && dtype_bits(to) < 8) {
+    NNC_ASSIGN(const ValueId whole, c.b().cast(c.in(0), DType::kI32));
+    return c.set(c.b().cast(whole, to));
+  }
   return c.set(OpKind::kCast, {c.in(0)}, {{"to", to}, {"saturate", saturate}});
 }
 
@@ -138,6 +143,7 @@ std::span<const OpRow> rows_elementwise() {
       {.name = "Ceil", .since = 6, .import = unary, .kind = K::kCeil},
       {.name = "Round", .since = 11, .import = unary, .kind = K::kRound},
       {.name = "Not", .since = 1, .import = unary, .kind = K::kNot},
+      {.name = "BitwiseNot", .since = 18, .import = unary, .kind = K::kNot},
       {.name = "IsNaN", .since = 9, .import = unary, .kind = K::kIsNan},
       {.name = "Identity", .since = 1, .import = identity},
       {.name = "Cast", .since = 6, .import = cast},
@@ -154,8 +160,11 @@ std::span<const OpRow> rows_elementwise() {
       {.name = "Greater", .since = 7, .min_inputs = 2, .max_inputs = 2, .import = swapped, .kind = K::kLess},
       {.name = "GreaterOrEqual", .since = 12, .min_inputs = 2, .max_inputs = 2, .import = swapped, .kind = K::kLessEqual},
       {.name = "And", .since = 7, .min_inputs = 2, .max_inputs = 2, .import = binary, .kind = K::kAnd},
+      {.name = "BitwiseAnd", .since = 18, .min_inputs = 2, .max_inputs = 2, .import = binary, .kind = K::kAnd},
       {.name = "Or", .since = 7, .min_inputs = 2, .max_inputs = 2, .import = binary, .kind = K::kOr},
+      {.name = "BitwiseOr", .since = 18, .min_inputs = 2, .max_inputs = 2, .import = binary, .kind = K::kOr},
       {.name = "Xor", .since = 7, .min_inputs = 2, .max_inputs = 2, .import = binary, .kind = K::kXor},
+      {.name = "BitwiseXor", .since = 18, .min_inputs = 2, .max_inputs = 2, .import = binary, .kind = K::kXor},
       {.name = "Where", .since = 9, .min_inputs = 3, .max_inputs = 3, .import = ternary, .kind = K::kWhere},
       {.name = "Min", .since = 8, .max_inputs = -1, .import = variadic, .kind = K::kMin},
       {.name = "Max", .since = 8, .max_inputs = -1, .import = variadic, .kind = K::kMax},

@@ -107,8 +107,8 @@ Status fit_output(NodeContext& c, Windows& w, const std::vector<int64_t>& output
     const Dim reach = t.add(t.mul(t.sub(c.shape(1)[k + 2], 1), dilation), 1 + at(output_padding, k, 0));
     const Dim surplus = t.sub(t.add(t.mul(t.sub(in, 1), stride), reach), wanted);
     NNC_ASSIGN(const std::vector<int64_t> total, known_dims(c, {surplus}, "the padding that gives the wanted output"));
-    const int64_t pad = output_shape.empty() ? std::max<int64_t>(total[0], 0) : total[0];
-    const int64_t half = pad >= 0 ? pad / 2 : -(-pad / 2);
+    const int64_t pad = total[0];
+    const int64_t half = pad >> 1;  // rounds down, also where the output is larger than the plain one
     w.pads_begin[k] = upper ? half : pad - half;
     w.pads_end[k] = upper ? pad - half : half;
   }
@@ -167,6 +167,7 @@ struct ResizeSpec {
   std::vector<int64_t> axes;
   Shape sizes;
   std::vector<double> scales;
+  std::vector<double> roi;  // starts, then ends
 };
 
 Status sizes_from_scales(NodeContext& c, ResizeSpec& spec, const std::vector<double>& scales) {
@@ -221,18 +222,20 @@ Result<std::vector<double>> known_numbers(NodeContext& c, int input, std::string
   return out;
 }
 
-// Scales that are computed from extents: sizes follow at run time.
-Status sizes_at_run_time(NodeContext& c, ResizeSpec& spec, int input) {
-  Builder& b = c.b();
-  Shape in;
-  for (const int64_t a : spec.axes) in.push_back(c.shape(0)[static_cast<size_t>(a)]);
-  NNC_ASSIGN(ValueId v, b.dims_value(in));
-  NNC_ASSIGN(v, b.cast(v, c.dtype(input)));
-  NNC_ASSIGN(v, b.binary(OpKind::kMul, v, c.in(input)));
-  NNC_ASSIGN(v, b.unary(OpKind::kFloor, v));
-  NNC_ASSIGN(v, b.cast(v, DType::kI64));
-  NNC_ASSIGN(spec.sizes, c.dims_of(v, 0, kDimMax));
-  return {};
+// Scales computed from extents, as target / in: each size follows exactly, and out / in is the scale.
+bool sizes_from_fractions(NodeContext& c, ResizeSpec& spec, const ShapeValue& scales) {
+  if (scales.elems.size() != spec.axes.size()) return false;
+  SymbolTable& t = c.symbols();
+  Shape sizes;
+  for (size_t k = 0; k < spec.axes.size(); ++k) {
+    const auto& r = scales.elems[k];
+    if (!r || r->den < 1) return false;
+    const auto size = t.div_exact(t.mul(t.mul(c.shape(0)[static_cast<size_t>(spec.axes[k])], r->dim), r->num), r->den);
+    if (!size) return false;
+    sizes.push_back(*size);
+  }
+  spec.sizes = std::move(sizes);
+  return true;
 }
 
 Status scales_input(NodeContext& c, ResizeSpec& spec, int input) {
@@ -241,27 +244,37 @@ Status scales_input(NodeContext& c, ResizeSpec& spec, int input) {
     return c.error(cat("scales must be a vector with one number per resized axis (", spec.axes.size(), "), got ", type_pretty(c.symbols(), c.type(input))));
   }
   auto scales = known_numbers(c, input, "the scales");
-  if (!scales.ok()) return sizes_at_run_time(c, spec, input);
-  return sizes_from_scales(c, spec, *scales);
+  if (scales.ok()) return sizes_from_scales(c, spec, *scales);
+  if (sizes_from_fractions(c, spec, c.graph().shape_value(c.in(input)))) return {};
+  return std::move(scales).error();
 }
 
-// Axes that keep their extent drop out.
-Status emit_resize(NodeContext& c, ResizeSpec spec, AttrList attrs, bool keep_all) {
+// In ascending order of the axes; those that keep their extent drop out.
+Status emit_resize(NodeContext& c, const ResizeSpec& spec, AttrList attrs, bool keep_all) {
+  std::vector<size_t> order(spec.axes.size());
+  for (size_t k = 0; k < order.size(); ++k) order[k] = k;
+  std::ranges::sort(order, {}, [&](size_t k) { return spec.axes[k]; });
   ResizeSpec left;
-  for (size_t k = 0; k < spec.axes.size(); ++k) {
+  std::vector<double> ends;
+  for (const size_t k : order) {
     const Dim in = c.shape(0)[static_cast<size_t>(spec.axes[k])];
     if (!keep_all && spec.sizes[k] == in && (spec.scales.empty() || spec.scales[k] == 1)) continue;
     left.axes.push_back(spec.axes[k]);
     left.sizes.push_back(spec.sizes[k]);
     if (!spec.scales.empty()) left.scales.push_back(spec.scales[k]);
+    if (spec.roi.empty()) continue;
+    left.roi.push_back(spec.roi[k]);
+    ends.push_back(spec.roi[k + spec.axes.size()]);
   }
   if (left.axes.empty()) {
     c.out(0, c.in(0));
     return {};
   }
+  left.roi.insert(left.roi.end(), ends.begin(), ends.end());
   attrs.push_back({"axes", std::move(left.axes)});
   attrs.push_back({"sizes", std::move(left.sizes)});
   if (!left.scales.empty()) attrs.push_back({"scales", std::move(left.scales)});
+  if (!left.roi.empty()) attrs.push_back({"roi", std::move(left.roi)});
   return c.set(OpKind::kResize, {c.in(0)}, std::move(attrs));
 }
 
@@ -278,7 +291,7 @@ Status resize_by_scales(NodeContext& c) {
     NNC_TRY(scales_input(c, spec, 1));
   }
   AttrList attrs = {{"mode", std::string(mode == "nearest" ? "nearest" : "linear")}, {"coordinate_mode", std::string("asymmetric")}, {"nearest_mode", std::string("floor")}};
-  return emit_resize(c, std::move(spec), std::move(attrs), false);
+  return emit_resize(c, spec, std::move(attrs), false);
 }
 
 Status resize(NodeContext& c) {
@@ -293,13 +306,8 @@ Status resize(NodeContext& c) {
   }
   ResizeSpec spec;
   spec.axes = c.version() >= 18 && c.has_attr("axes") ? c.ints("axes") : all_axes(c.rank(0));
-  const std::vector<int64_t> given_axes = spec.axes;
-  NNC_ASSIGN(spec.axes, c.sorted_axes(spec.axes, c.rank(0)));
-  // Scales and sizes come in the order of the given axes; only ascending ones are common, others are refused rather than guessed.
-  for (size_t k = 0; k < spec.axes.size(); ++k) {
-    NNC_ASSIGN(const int64_t a, c.axis(given_axes[k], c.rank(0)));
-    if (a != spec.axes[k]) return c.unsupported("Resize whose axes are not in ascending order");
-  }
+  NNC_TRY(c.sorted_axes(spec.axes, c.rank(0)));  // distinct and in range; scales and sizes come in the order given
+  for (int64_t& a : spec.axes) a = a < 0 ? a + c.rank(0) : a;
   const auto given = [&](int k) { return c.has(k) && !(c.rank(k) == 1 && c.shape(k)[0].is_const(0)); };
   if (given(2) == given(3)) return c.error("exactly one of scales and sizes must be given");
   if (given(2)) {
@@ -317,9 +325,9 @@ Status resize(NodeContext& c) {
     if (!c.has(1)) return c.error("tf_crop_and_resize needs the input roi");
     NNC_ASSIGN(std::vector<double> roi, known_numbers(c, 1, "the region (roi)"));
     if (roi.size() != 2 * spec.axes.size()) return c.error(cat("roi has ", roi.size(), " numbers for ", spec.axes.size(), " axes; each needs two"));
-    attrs.push_back({"roi", std::move(roi)});
+    spec.roi = std::move(roi);
   }
-  return emit_resize(c, std::move(spec), std::move(attrs), crop);
+  return emit_resize(c, spec, std::move(attrs), crop);
 }
 
 std::string lower_snake(std::string_view name) {

@@ -16,6 +16,17 @@ Result<int64_t> parameter_axis(NodeContext& c, int64_t block) {
   return c.axis(axis, c.rank(0));
 }
 
+// Scale and zero point of one element each may differ in rank.
+Result<std::vector<ValueId>> operands(NodeContext& c) {
+  std::vector<ValueId> out = {c.in(0), c.in(1), c.in(2)};
+  if (c.has(2) && c.rank(1) != c.rank(2)) {
+    for (size_t k = 1; k <= 2; ++k) {
+      NNC_ASSIGN(out[k], as_scalar(c, out[k]));
+    }
+  }
+  return out;
+}
+
 Result<int64_t> block_size(NodeContext& c) {
   const int64_t block = c.version() >= 21 ? c.i("block_size", 0) : 0;
   if (block < 0) return c.error(cat("attribute \"block_size\" = ", block, " must not be negative"));
@@ -37,7 +48,8 @@ Status quantize(NodeContext& c) {
     NNC_ASSIGN(const DType precision, c.dtype_attr("precision", DType::kF32));
     attrs.push_back({"precision", precision});
   }
-  return c.set(OpKind::kQuantize, {c.in(0), c.in(1), c.in(2)}, std::move(attrs));
+  NNC_ASSIGN(std::vector<ValueId> in, operands(c));
+  return c.set(OpKind::kQuantize, std::move(in), std::move(attrs));
 }
 
 Status dequantize(NodeContext& c) {
@@ -48,7 +60,8 @@ Status dequantize(NodeContext& c) {
     NNC_ASSIGN(const DType to, c.dtype_attr("output_dtype", c.dtype(1)));
     attrs.push_back({"to", to});
   }
-  return c.set(OpKind::kDequantize, {c.in(0), c.in(1), c.in(2)}, std::move(attrs));
+  NNC_ASSIGN(std::vector<ValueId> in, operands(c));
+  return c.set(OpKind::kDequantize, std::move(in), std::move(attrs));
 }
 
 }  // namespace
