@@ -1,5 +1,7 @@
 #include "tests/unit/ir/test_graphs.h"
 
+#include <numeric>
+
 #include "ir/support/text.h"
 
 namespace nnc::test {
@@ -61,7 +63,7 @@ class Generator {
       case 3: made = scaled(b, x); break;
       case 4: made = transposed(b, x); break;
       case 5: made = flattened(b, x); break;
-      case 6: made = b.reduce("max", x, {}, true); break;
+      case 6: made = b.reduce("max", x, {0}, true); break;
       case 7: made = b.cast(*b.cast(x, DType::kF16), DType::kF32); break;
       default:
         if (depth > 0) made = branch(g, b, x, depth);
@@ -91,8 +93,10 @@ class Generator {
   }
   Result<ValueId> branch(Graph& g, Builder& b, ValueId x, int depth) {
     NNC_ASSIGN(const ValueId zero, b.scalar(DType::kF32, 0));
-    NNC_ASSIGN(const ValueId least, b.reduce("max", x, {}, false));
-    NNC_ASSIGN(const ValueId condition, b.binary(OpKind::kLess, zero, least));
+    std::vector<int64_t> axes(b.shape(x).size());
+    std::iota(axes.begin(), axes.end(), 0);
+    NNC_ASSIGN(const ValueId greatest, axes.empty() ? Result<ValueId>(x) : b.reduce("max", x, std::move(axes), false));
+    NNC_ASSIGN(const ValueId condition, b.binary(OpKind::kLess, zero, greatest));
     std::vector<RegionId> regions;
     for (const char* name : {"then", "else"}) {
       regions.push_back(g.add_region(name));

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "ir/support/text.h"
 #include "ir/verifier.h"
@@ -18,9 +19,13 @@ using test::random_module;
 using testing::HasSubstr;
 
 TEST(IrText, RandomModulesComeBackByteForByte) {
+  std::map<std::string, int> seen;
   for (uint64_t seed = 0; seed < 150; ++seed) {
     const std::unique_ptr<Module> m = random_module(seed);
     const std::string text = print_module(*m);
+    for (const char* word : {"region @then", "floordiv", "fused [", "states {", "bounded", "profile", "reshape(", "transpose(", "alpha = "}) {
+      if (text.find(word) != std::string::npos) ++seen[word];
+    }
     Result<std::unique_ptr<Module>> again = parse_module(text);
     ASSERT_TRUE(again.ok()) << again.error().str() << "\n" << text;
     ASSERT_EQ(print_module(**again), text);
@@ -30,6 +35,8 @@ TEST(IrText, RandomModulesComeBackByteForByte) {
       EXPECT_EQ(canonical_hash(*m->entries[k]->graph), canonical_hash(*(*again)->entries[k]->graph));
     }
   }
+  EXPECT_EQ(seen.size(), 9u);
+  for (const auto& [word, count] : seen) EXPECT_GE(count, 20) << word;
 }
 
 TEST(IrText, ShapeValuesComeBack) {
