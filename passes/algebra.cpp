@@ -176,8 +176,6 @@ Result<bool> absorb(Rewriter& rw, NodeId root, ValueId linear, const ChannelAffi
   Graph& g = rw.graph();
   const Node node = *def_of(g, linear);
   Builder b = rw.at(root);
-  const LocId locs[] = {node.loc, g.node(root).loc};
-  b.set_loc(g.module().fuse_locs(locs));
   std::vector<ValueId> operands = node.operands;
   if (!affine.scale.empty()) {
     NNC_ASSIGN(operands[1], b.constant(scale_outputs(node, *const_value(g, operands[1]), affine.scale)));

@@ -1,4 +1,4 @@
-// Nodes that compute the same of the same operands are one. Locations of the copies join; what has effects, regions or binds symbols stays.
+// Nodes that compute the same of the same operands are one. What has effects, regions or binds symbols stays.
 
 #include <algorithm>
 #include <cstring>
@@ -67,7 +67,9 @@ Result<int64_t> merge(Graph& g, PassContext& c) {
     const std::vector<ValueId> first = g.node(it->second).results;
     bool same = true;
     for (size_t k = 0; k < first.size(); ++k) same = same && g.type(first[k]) == g.type(node.results[k]);
-    if (same) NNC_TRY(rw.replace(id, first));
+    if (!same) continue;
+    rw.at(id);
+    NNC_TRY(rw.replace(id, first));
   }
   rw.remove_dead();
   return rw.count();

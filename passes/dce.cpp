@@ -36,7 +36,6 @@ Result<bool> assert_dims_rule(Rewriter& rw, NodeId id) {
     (void)none;
   }
   NNC_TRY(rw.replace(id, std::span<const ValueId>()));
-  g.erase(id);
   return true;
 }
 
@@ -82,7 +81,6 @@ Result<bool> unread_capture_rule(Rewriter& rw, NodeId id) {
   Builder b = rw.at(id);
   NNC_ASSIGN(const std::vector<ValueId> v, b.ops(node.kind, std::move(operands), attr_list_of(node), std::move(regions)));
   NNC_TRY(rw.replace(id, v));
-  if (g.node(id).results.empty()) g.erase(id);
   return true;
 }
 

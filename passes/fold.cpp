@@ -5,6 +5,7 @@
 #include "ir/eval.h"
 #include "ir/support/text.h"
 #include "passes/rules.h"
+#include "passes/weights.h"
 
 namespace nnc {
 
@@ -61,8 +62,24 @@ class Folder {
     return wanted && (out <= kSmall || out <= in + in / 4);
   }
 
+  // Movement of large weights, without the carriers of eval.
+  Result<bool> fold_movement(NodeId id) {
+    const Node node = g_.node(id);
+    if (node.kind != OpKind::kTranspose && node.kind != OpKind::kReshape) return false;
+    const Tensor& t = *const_value(g_, node.operands[0]);
+    if (dtype_bits(t.dtype()) < 8 || dtype_bits(t.dtype()) > 64) return false;
+    std::vector<int64_t> dims;
+    for (const Dim& d : g_.type(node.results[0]).shape) dims.push_back(d.constant());
+    if (element_count(dims) != t.count()) return false;
+    NNC_ASSIGN(const ValueId c, rw_.at(id).constant(node.kind == OpKind::kReshape ? t.reshaped(dims) : transposed(t, node.ints("perm"))));
+    NNC_TRY(rw_.replace(id, c));
+    return true;
+  }
+
   // A node whose evaluation fails keeps its place, and fails when it is reached.
   Status fold(NodeId id) {
+    NNC_ASSIGN(const bool moved, fold_movement(id));
+    if (moved) return {};
     const Node node = g_.node(id);
     std::vector<EvalTensor> values;
     values.reserve(node.operands.size());

@@ -28,6 +28,7 @@ Result<int64_t> sweep(Graph& g, PassContext& c, const RulesByKind& rules) {
   for (NodeId id : g.order()) {
     for (Rule rule : rules[static_cast<size_t>(g.node(id).kind)]) {
       if (!rw.allowed() || !g.is_live(id) || !is_wanted(g, g.node(id))) break;
+      rw.at(id);  // what is appended from here on belongs to this rule
       NNC_TRY(rule(rw, id));
     }
   }

@@ -16,4 +16,9 @@ bool linear_is_plain(const Graph& g, const Node& node);
 // The weights with output k multiplied by factors[k].
 Tensor scale_outputs(const Node& node, const Tensor& weights, const std::vector<double>& factors);
 
+// Data movement on whole tensors, by bytes; element types of at least one byte.
+Tensor transposed(const Tensor& t, const std::vector<int64_t>& perm);
+// [.., K, N] ([.., N, K] where `transposed`) as panels, op pack.
+Tensor packed_panels(const Tensor& t, bool transposed);
+
 }  // namespace nnc

@@ -7,9 +7,7 @@
 #include "ir/support/text.h"
 #include "ir/text.h"
 #include "ir/verifier.h"
-#if __has_include("passes/pipeline.cpp")
 #include "passes/pipeline.h"
-#endif
 
 namespace nnc::golden {
 
@@ -57,14 +55,6 @@ int line_of(const ParseInfo& info, const Graph* graph, NodeId node) {
   return 0;
 }
 
-Status run_passes(Module& m, std::string_view list) {
-#if __has_include("passes/pipeline.cpp")
-  return run_named_passes(m, list);
-#else
-  return Error(Code::kInternal, cat("the pass library is not built; asked for ", list));
-#endif
-}
-
 // The command's output, or the errors that it ended in.
 struct Outcome {
   std::string output;
@@ -83,7 +73,7 @@ Outcome run_command(std::string_view command, std::string_view file) {
     if (!out.errors.empty()) return out;
   }
   if (command.starts_with(kOpt)) {
-    Status s = run_passes(m, command.substr(kOpt.size()));
+    Status s = run_named_passes(m, command.substr(kOpt.size()));
     if (s.ok()) s = verify_or_error(m);
     if (!s.ok()) out.errors.push_back({0, s.error().str()});
   } else if (command != "verify" && command != "parse") {
