@@ -29,7 +29,8 @@ void TableParser::fill_symbols(int64_t up_to) {
 bool TableParser::symbol() {
   int64_t id = 0;
   if (!symbol_id(&id) || !expect("=")) return false;
-  if (id < static_cast<int64_t>(module_->symbols.size())) return fail(cat("s", id, " follows a symbol of a higher number or is defined twice"));
+  if (id < static_cast<int64_t>(module_->symbols.size()))
+    return fail(cat("s", id, " follows a symbol of a higher number or is defined twice"));
   fill_symbols(id);
   Symbol s;
   if (!symbol_definition(&s)) return false;
@@ -69,7 +70,8 @@ bool TableParser::symbol_definition(Symbol* s) {
   for (size_t k = 0; k < kRoundModes.size(); ++k) {
     if (kRoundModes[k] == mode) s->mode = static_cast<int64_t>(k);
   }
-  if (s->den < 1 || kRoundModes[static_cast<size_t>(s->mode)] != mode) return fail("a positive denominator, and floor, ceil or even, expected");
+  if (s->den < 1 || kRoundModes[static_cast<size_t>(s->mode)] != mode)
+    return fail("a positive denominator, and floor, ceil or even, expected");
   return expect(")");
 }
 

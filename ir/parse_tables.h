@@ -1,6 +1,6 @@
 #pragma once
-// The parts of IR text below graphs: dims, types, constants, and the tables of symbols, states and locations. parser.cpp builds entries on it.
-// Every reading function returns false after it has reported a problem; its caller then goes on with the next line.
+// The parts of IR text below graphs: dims, types, constants, and the tables of symbols, states and locations. parser.cpp builds entries on
+// it. Every reading function returns false after it has reported a problem; its caller then goes on with the next line.
 
 #include <map>
 #include <memory>
@@ -15,7 +15,8 @@ namespace nnc {
 
 class TableParser {
  protected:
-  TableParser(std::string_view text, const ConstantSource& constants) : in_(text), constants_(constants), module_(std::make_unique<Module>()) {}
+  TableParser(std::string_view text, const ConstantSource& constants)
+      : in_(text), constants_(constants), module_(std::make_unique<Module>()) {}
 
   bool fail(std::string message) {
     in_.problem(std::move(message));

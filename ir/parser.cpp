@@ -1,4 +1,5 @@
-// Entries, graphs and nodes of IR text (docs/ir-text.md). Structure and names are checked here; types and everything else about meaning is the verifier's.
+// Entries, graphs and nodes of IR text (docs/ir-text.md). Structure and names are checked here; types and everything else about meaning is
+// the verifier's.
 
 #include <map>
 
@@ -221,8 +222,8 @@ class Parser : private TableParser {
       } while (in_.accept(","));
     }
     if (types.size() != names.size() || (def->results >= 0 && static_cast<int>(names.size()) != def->results)) {
-      in_.problem_at(start, cat("op ", def->name, def->results >= 0 ? cat(" has ", def->results) : std::string(" needs as many"), " results; got ", names.size(),
-                                " names and ", types.size(), " types"));
+      in_.problem_at(start, cat("op ", def->name, def->results >= 0 ? cat(" has ", def->results) : std::string(" needs as many"),
+                                " results; got ", names.size(), " names and ", types.size(), " types"));
       return false;
     }
     if (in_.accept_word("loc")) {
@@ -242,8 +243,8 @@ class Parser : private TableParser {
   bool check_operands(const OpDef& def, const Node& n, size_t position) {
     const auto count = static_cast<int>(n.operands.size());
     if (count < def.min_operands || (def.max_operands >= 0 && count > def.max_operands)) {
-      in_.problem_at(position, cat("op ", def.name, " takes ", def.min_operands, " to ", def.max_operands < 0 ? std::string("any number of") : cat(def.max_operands),
-                                   " operands, got ", count));
+      in_.problem_at(position, cat("op ", def.name, " takes ", def.min_operands, " to ",
+                                   def.max_operands < 0 ? std::string("any number of") : cat(def.max_operands), " operands, got ", count));
       return false;
     }
     return true;
@@ -328,13 +329,14 @@ class Parser : private TableParser {
       case AttrKind::kDims: return value<Shape>(out, [&](Shape* s) { return dims(s); });
       case AttrKind::kDType: return value<DType>(out, [&](DType* t) { return dtype(t); });
       case AttrKind::kConst: return value<ConstId>(out, [&](ConstId* id) { return constant(id); });
-      case AttrKind::kSymbols: return values<SymbolId>(out, [&](SymbolId* s) {
-        int64_t id = 0;
-        if (!symbol_id(&id)) return false;
-        if (id >= static_cast<int64_t>(module_->symbols.size())) return fail(cat("there is no symbol s", id));
-        *s = SymbolId(static_cast<size_t>(id));
-        return true;
-      });
+      case AttrKind::kSymbols:
+        return values<SymbolId>(out, [&](SymbolId* s) {
+          int64_t id = 0;
+          if (!symbol_id(&id)) return false;
+          if (id >= static_cast<int64_t>(module_->symbols.size())) return fail(cat("there is no symbol s", id));
+          *s = SymbolId(static_cast<size_t>(id));
+          return true;
+        });
     }
     return false;
   }
@@ -355,7 +357,6 @@ class Parser : private TableParser {
 
   ParseInfo* info_;
 };
-
 
 }  // namespace
 

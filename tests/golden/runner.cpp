@@ -41,8 +41,10 @@ std::vector<std::string> compare_errors(std::vector<Expected> expected, const st
     const auto it = std::find_if(expected.begin(), expected.end(), [&](const Expected& e) {
       return (e.line == 0 || e.line == g.line) && g.text.find(e.text) != std::string::npos;
     });
-    if (it == expected.end()) problems.push_back(cat("line ", g.line, ": unexpected error: ", g.text));
-    else expected.erase(it);
+    if (it == expected.end())
+      problems.push_back(cat("line ", g.line, ": unexpected error: ", g.text));
+    else
+      expected.erase(it);
   }
   for (const Expected& e : expected) problems.push_back(cat("line ", e.line, ": expected error did not occur: ", e.text));
   return problems;
@@ -81,8 +83,10 @@ Outcome run_command(std::string_view command, std::string_view file) {
   }
   out.output = print_module(m);
   const Result<std::unique_ptr<Module>> again = parse_module(out.output);
-  if (!again.ok()) out.errors.push_back({0, cat("the output does not parse: ", again.error().str())});
-  else if (print_module(**again) != out.output) out.errors.push_back({0, "the output prints differently when it is parsed and printed again"});
+  if (!again.ok())
+    out.errors.push_back({0, cat("the output does not parse: ", again.error().str())});
+  else if (print_module(**again) != out.output)
+    out.errors.push_back({0, "the output prints differently when it is parsed and printed again"});
   return out;
 }
 
