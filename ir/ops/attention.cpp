@@ -81,6 +81,8 @@ std::span<const OpDef> ops_attention() {
        .lowering = Lowering::kHero,
        .infer = infer_attention,
        .eval = eval_attention,
+       .expand = expand_attention,
+       .gradient = gradient_attention,
        .domain = {-1, 1},
        .tolerance = {1e-5, 1e-6}},
       {.kind = OpKind::kRotary,
@@ -94,6 +96,8 @@ std::span<const OpDef> ops_attention() {
        .lowering = Lowering::kExpand,
        .infer = infer_rotary,
        .eval = eval_rotary,
+       .expand = expand_rotary,
+       .gradient = gradient_rotary,
        .tolerance = {1e-6, 1e-7}},
   };
   return rows;

@@ -104,6 +104,7 @@ std::span<const OpDef> ops_contract() {
        .lowering = Lowering::kHero,
        .infer = infer_matmul,
        .eval = eval_matmul,
+       .gradient = gradient_matmul,
        .tolerance = {1e-5, 1e-6}},
   };
   return rows;

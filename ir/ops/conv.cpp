@@ -166,6 +166,7 @@ std::span<const OpDef> ops_conv() {
        .lowering = Lowering::kHero,
        .infer = infer_conv,
        .eval = eval_conv,
+       .gradient = gradient_conv,
        .tolerance = {1e-5, 1e-6}},
       {.kind = OpKind::kConvTranspose,
        .name = "conv_transpose",
@@ -179,6 +180,7 @@ std::span<const OpDef> ops_conv() {
        .lowering = Lowering::kHero,
        .infer = infer_conv_transpose,
        .eval = eval_conv_transpose,
+       .gradient = gradient_conv_transpose,
        .tolerance = {1e-5, 1e-6}},
       {.kind = OpKind::kConvInputGrad,
        .name = "conv_input_grad",
@@ -189,6 +191,7 @@ std::span<const OpDef> ops_conv() {
        .lowering = Lowering::kHero,
        .infer = infer_conv_input_grad,
        .eval = eval_conv_input_grad,
+       .gradient = gradient_conv_input_grad,
        .tolerance = {1e-5, 1e-6}},
       {.kind = OpKind::kConvFilterGrad,
        .name = "conv_filter_grad",
@@ -199,6 +202,7 @@ std::span<const OpDef> ops_conv() {
        .lowering = Lowering::kHero,
        .infer = infer_conv_filter_grad,
        .eval = eval_conv_filter_grad,
+       .gradient = gradient_conv_filter_grad,
        .tolerance = {1e-5, 1e-6}},
   };
   return rows;

@@ -1,7 +1,7 @@
 #pragma once
 // Functions of the norm family's rows that live outside norm.cpp.
 
-#include "ir/op.h"
+#include "ir/ops/spelling.h"
 
 namespace nnc {
 
@@ -16,6 +16,13 @@ Status expand_layer_norm(Builder& b, const Graph& g, NodeId id, std::vector<Valu
 Status expand_rms_norm(Builder& b, const Graph& g, NodeId id, std::vector<ValueId>* results);
 Status expand_batch_norm(Builder& b, const Graph& g, NodeId id, std::vector<ValueId>* results);
 Status expand_softmax_cross_entropy(Builder& b, const Graph& g, NodeId id, std::vector<ValueId>* results);
+
+// What a cross entropy takes of each sample (shape of the labels): its label, 0 where ignored, its class's log-probability and weight, 0 where ignored. A label
+// out of range fails at run time.
+struct CrossEntropySamples {
+  ValueId label, log_prob, weight;
+};
+CrossEntropySamples cross_entropy_samples(Gradient& t, ValueId log_prob, DType compute);
 
 Status gradient_softmax(GradContext& c);
 Status gradient_layer_norm(GradContext& c);

@@ -88,6 +88,7 @@ std::span<const OpDef> ops_pool() {
        .lowering = Lowering::kPoint,
        .infer = infer_pool,
        .eval = eval_pool,
+       .gradient = gradient_pool,
        .tolerance = {1e-5, 1e-6}},
       {.kind = OpKind::kMaxPoolIndices,
        .name = "max_pool_indices",
@@ -111,6 +112,7 @@ std::span<const OpDef> ops_pool() {
        .lowering = Lowering::kPoint,
        .infer = infer_pool_grad,
        .eval = eval_pool_grad,
+       .gradient = gradient_pool_grad,
        .tolerance = {1e-5, 1e-6}},
   };
   return rows;

@@ -5,6 +5,7 @@
 #include "ir/ops/attr_defs.h"
 #include "ir/ops/families.h"
 #include "ir/ops/shape_rules.h"
+#include "ir/shape_values.h"
 
 namespace nnc {
 
@@ -29,6 +30,25 @@ Status infer_reduce(InferContext& c) {
   NNC_TRY(check_axes(c, axes, c.rank(0)));
   c.result(c.dtype(0), reduced_shape(c.shape(0), axes, c.node().i("keepdims") != 0));
   return {};
+}
+
+// Sums, products and extrema of dims: numel = prod(shape).
+void value_reduce(InferContext& c) {
+  const std::string_view kind = c.node().s("kind");
+  const auto dims = c.value(0).dims();
+  if (!is_int(c.dtype(0)) || !dims || c.rank(0) != 1 || c.node().ints("axes").empty()) return;
+  SymbolTable& t = c.symbols();
+  std::optional<Dim> total;
+  if (kind == "sum") total = Dim(0);
+  if (kind == "prod") total = Dim(1);
+  for (const Dim& d : *dims) {
+    if (kind == "sum") total = t.add(*total, d);
+    else if (kind == "prod") total = t.mul(*total, d);
+    else if (kind == "max") total = total ? t.max(*total, d) : d;
+    else if (kind == "min") total = total ? t.min(*total, d) : d;
+    else return;
+  }
+  if (total) c.set_value(0, known_value(Shape{*total}));
 }
 
 Status infer_arg_reduce(InferContext& c) {
@@ -66,7 +86,9 @@ std::span<const OpDef> ops_reduce() {
        .attrs = {attr_choice("kind", "sum|prod|max|min|mean|l1|l2|sum_square|log_sum|log_sum_exp"), attr_list("axes", AttrKind::kInts), attr_flag("keepdims")},
        .lowering = Lowering::kFold,
        .infer = infer_reduce,
+       .value = value_reduce,
        .eval = eval_reduce,
+       .gradient = gradient_reduce,
        .tolerance = {1e-5, 1e-6}},
       {.kind = OpKind::kArgReduce,
        .name = "arg_reduce",
@@ -89,6 +111,7 @@ std::span<const OpDef> ops_reduce() {
        .lowering = Lowering::kHero,
        .infer = infer_cumsum,
        .eval = eval_cumsum,
+       .gradient = gradient_cumsum,
        .tolerance = {1e-5, 1e-6}},
   };
   return rows;

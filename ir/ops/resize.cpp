@@ -97,6 +97,7 @@ std::span<const OpDef> ops_resize() {
        .lowering = Lowering::kPoint,
        .infer = infer_resize,
        .eval = eval_resize,
+       .gradient = gradient_resize,
        .tolerance = {1e-5, 1e-6}},
       {.kind = OpKind::kResizeGrad,
        .name = "resize_grad",
@@ -107,6 +108,7 @@ std::span<const OpDef> ops_resize() {
        .lowering = Lowering::kPoint,
        .infer = infer_resize_grad,
        .eval = eval_resize_grad,
+       .gradient = gradient_resize_grad,
        .tolerance = {1e-5, 1e-6}},
   };
   return rows;

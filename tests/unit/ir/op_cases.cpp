@@ -1,13 +1,14 @@
 #include "tests/unit/ir/op_cases.h"
 
 #include <cmath>
-#include <deque>
 #include <fstream>
 #include <sstream>
 
 #include <gtest/gtest.h>
 
+#include "ir/builder.h"
 #include "ir/support/text.h"
+#include "ir/verifier.h"
 
 namespace nnc::test {
 
@@ -84,7 +85,17 @@ std::vector<OpCase> load_op_cases(const std::string& name) {
   return cases;
 }
 
-Result<std::vector<EvalTensor>> run_op(OpKind kind, const std::vector<EvalTensor>& inputs, const AttrList& attrs, bool anchored) {
+void number_arguments(Module& m) {
+  Entry& e = *m.entries[0];
+  const auto name = [](std::vector<ArgBinding>& all, char letter, size_t n) {
+    all.clear();
+    for (size_t k = 0; k < n; ++k) all.push_back({cat(letter, k), {}});
+  };
+  name(e.args, 'x', e.graph->inputs().size());
+  name(e.results, 'y', e.graph->outputs().size());
+}
+
+Result<std::vector<EvalTensor>> run_op(OpKind kind, const std::vector<EvalTensor>& inputs, const AttrList& attrs, RunMode mode) {
   Module m;
   Graph& g = *m.add_entry("main").graph;
   std::vector<ValueId> operands;
@@ -98,22 +109,17 @@ Result<std::vector<EvalTensor>> run_op(OpKind kind, const std::vector<EvalTensor
     args.push_back(t);
   }
   NNC_ASSIGN(const NodeId id, g.append(kind, operands, attrs, {}));
-  g.set_outputs(g.node(id).results);
+  std::vector<ValueId> results = g.node(id).results;
+  if (mode.expanded) {
+    Builder b(g);
+    NNC_TRY(op_def(kind).expand(b, g, id, &results));
+  }
+  g.set_outputs(results);
+  number_arguments(m);
+  NNC_TRY(verify_or_error(m));
   EvalOptions options;
-  options.anchored = anchored;
+  options.anchored = mode.anchored;
   return Interpreter(m, options).run(g, std::move(args));
-}
-
-EvalTensor floats(DType dtype, std::vector<int64_t> dims, std::vector<double> values) {
-  EvalTensor t;
-  t.dtype = dtype, t.dims = std::move(dims), t.f = std::move(values);
-  return t;
-}
-
-EvalTensor ints(DType dtype, std::vector<int64_t> dims, std::vector<int64_t> values) {
-  EvalTensor t;
-  t.dtype = dtype, t.dims = std::move(dims), t.i = std::move(values);
-  return t;
 }
 
 std::string difference(const EvalTensor& got, const EvalTensor& want, double rel, double abs) {

@@ -13,17 +13,19 @@ struct OpCase {
   AttrList attrs;
   std::vector<EvalTensor> inputs;    // dtype kInvalid: absent
   std::vector<EvalTensor> outputs;   // dtype kInvalid: not checked
-  std::vector<std::string> storage;  // names of the attributes live here
 };
 
 // The cases of tests/unit/ir/cases/NAME.txt.
 std::vector<OpCase> load_op_cases(const std::string& name);
 
-// Appends the op to a fresh graph whose inputs are the operands, verifies nothing else, and evaluates it. `anchored`: floats stay f64.
-Result<std::vector<EvalTensor>> run_op(OpKind kind, const std::vector<EvalTensor>& inputs, const AttrList& attrs, bool anchored = true);
+// Names arguments and results of the only entry by their number, as the verifier wants them.
+void number_arguments(Module& m);
 
-EvalTensor floats(DType dtype, std::vector<int64_t> dims, std::vector<double> values);
-EvalTensor ints(DType dtype, std::vector<int64_t> dims, std::vector<int64_t> values);
+// All results of the op on a fresh graph whose inputs are the operands. `anchored`: floats stay f64. `expanded`: of what the row's expand makes of it, which must verify.
+struct RunMode {
+  bool anchored = true, expanded = false;
+};
+Result<std::vector<EvalTensor>> run_op(OpKind kind, const std::vector<EvalTensor>& inputs, const AttrList& attrs, RunMode mode = {});
 
 // Empty if equal: integers exactly, floats within abs + rel * |want|, NaN and infinities in the same places.
 std::string difference(const EvalTensor& got, const EvalTensor& want, double rel, double abs);

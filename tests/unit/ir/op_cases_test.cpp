@@ -1,15 +1,17 @@
-// Reference evaluation against numpy and ONNX's reference evaluator: every case of cases/*.txt, and the errors of ops on wrong operands.
+// Reference evaluation against numpy and ONNX's reference evaluator (every case of cases/*.txt), expansions against the ops that they replace, and the errors of ops on
+// wrong operands.
 
 #include <gtest/gtest.h>
 
+#include "tests/unit/ir/one_op.h"
 #include "tests/unit/ir/op_cases.h"
 
 namespace nnc::test {
 namespace {
 
-class OpCases : public testing::TestWithParam<const char*> {};
+class OpCaseFile : public testing::TestWithParam<const char*> {};
 
-TEST_P(OpCases, EvalAgrees) {
+TEST_P(OpCaseFile, EvalAgrees) {
   const auto cases = load_op_cases(GetParam());
   ASSERT_FALSE(cases.empty());
   for (const OpCase& c : cases) {
@@ -18,7 +20,7 @@ TEST_P(OpCases, EvalAgrees) {
     ASSERT_NE(def, nullptr) << c.op;
     bool doubles = false;  // a result that was computed in f64 is wanted to that accuracy
     for (const EvalTensor& t : c.inputs) doubles |= t.dtype == DType::kF64;
-    const auto got = run_op(def->kind, c.inputs, c.attrs, doubles);
+    const auto got = run_op(def->kind, c.inputs, c.attrs, {.anchored = doubles});
     if (!got.ok()) {
       ADD_FAILURE() << got.error().str();
       continue;
@@ -30,8 +32,83 @@ TEST_P(OpCases, EvalAgrees) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, OpCases, testing::Values("reduce", "norm", "matmul", "conv", "pool", "resize", "attention", "lstm"),
+// What a composite is expanded into means the same.
+TEST(OpCases, ExpansionsAgree) {
+  int count = 0;
+  for (const char* family : {"norm", "attention"}) {
+    for (const OpCase& c : load_op_cases(family)) {
+      SCOPED_TRACE(c.name);
+      const OpDef* def = find_op(c.op);
+      ASSERT_NE(def->expand, nullptr);
+      const auto want = run_op(def->kind, c.inputs, c.attrs), got = run_op(def->kind, c.inputs, c.attrs, {.expanded = true});
+      if (!got.ok() || !want.ok()) {
+        ADD_FAILURE() << (got.ok() ? want : got).error().str();
+        continue;
+      }
+      ASSERT_EQ(got.value().size(), want.value().size());
+      for (size_t k = 0; k < got.value().size(); ++k) EXPECT_EQ(difference(got.value()[k], want.value()[k], 1e-9, 1e-12), "") << "result " << k;
+      ++count;
+    }
+  }
+  EXPECT_GT(count, 90);
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, OpCaseFile, testing::Values("reduce", "norm", "matmul", "conv", "pool", "resize", "attention", "lstm"),
                          [](const auto& param_info) { return std::string(param_info.param); });
+
+struct Refusal {
+  const char* name;
+  OpKind kind;
+  std::vector<EvalTensor> operands;
+  AttrList attrs;
+  Code code;
+  const char* message;  // a part of it
+};
+
+EvalTensor zeros(std::vector<int64_t> dims, DType dtype = DType::kF32) { return EvalTensor::make(dtype, std::move(dims)); }
+
+using Ints = std::vector<int64_t>;
+
+TEST(OpCases, Refusals) {
+  const std::string max = "max", none = "none";
+  const Refusal table[] = {
+      {"reduce axis", OpKind::kReduce, {zeros({2})}, {{"kind", max}, {"axes", Ints{1}}}, Code::kInvalidModel, "axis 1 outside rank 1"},
+      {"reduce axes twice", OpKind::kReduce, {zeros({2, 2})}, {{"kind", max}, {"axes", Ints{1, 1}}}, Code::kInvalidModel, "ascending"},
+      {"reduce string", OpKind::kReduce, {zeros({2}, DType::kString)}, {{"kind", max}}, Code::kInvalidModel, "string"},
+      {"sum of bool", OpKind::kReduce, {zeros({2}, DType::kBool)}, {{"kind", std::string("sum")}}, Code::kInvalidModel, "bool"},
+      {"argmax of nothing", OpKind::kArgReduce, {zeros({2, 0})}, {{"kind", max}, {"axis", int64_t{1}}}, Code::kInvalidModel, "extent 0"},
+      {"softmax of int", OpKind::kSoftmax, {zeros({2}, DType::kI32)}, {}, Code::kInvalidModel, "must be float"},
+      {"layer_norm scale", OpKind::kLayerNorm, {zeros({2, 3}), zeros({2})}, {{"axis", int64_t{1}}}, Code::kInvalidModel, "does not broadcast"},
+      {"batch_norm channels", OpKind::kBatchNorm, {zeros({1, 3}), zeros({2}), zeros({3}), zeros({3}), zeros({3})}, {}, Code::kInvalidModel, "channels"},
+      {"label", OpKind::kSoftmaxCrossEntropy, {zeros({2, 3}), ints({2}, {0, 3})}, {{"reduction", none}}, Code::kIndexOutOfRange, "label of sample 1 is 3"},
+      {"negative label", OpKind::kSoftmaxCrossEntropy, {zeros({2, 3}), ints({2}, {-1, 0})}, {{"reduction", none}, {"ignore_index", int64_t{-2}}}, Code::kIndexOutOfRange, "sample 0 is -1"},
+      {"matmul inner", OpKind::kMatMul, {zeros({2, 3}), zeros({4, 2})}, {}, Code::kInvalidModel, "inner extent"},
+      {"matmul scalar", OpKind::kMatMul, {zeros({}), zeros({2})}, {}, Code::kInvalidModel, "rank 0"},
+      {"matmul dtypes", OpKind::kMatMul, {zeros({2, 2}), zeros({2, 2}, DType::kF64)}, {}, Code::kInvalidModel, "one dtype"},
+      {"matmul panels", OpKind::kMatMul, {zeros({2, 3}), zeros({1, 4, 16})}, {{"b_format", std::string("panel16")}, {"n", Shape{5}}}, Code::kInvalidModel, "rows of the packed"},
+      {"conv channels", OpKind::kConv, {zeros({1, 2, 4}), zeros({1, 3, 2})}, {}, Code::kInvalidModel, "channels"},
+      {"conv groups", OpKind::kConv, {zeros({1, 4, 4}), zeros({3, 2, 2})}, {{"group", int64_t{2}}}, Code::kInvalidModel, "groups"},
+      {"conv kernel", OpKind::kConv, {zeros({1, 1, 3}), zeros({1, 1, 5})}, {}, Code::kInvalidModel, "larger than spatial axis 0"},
+      {"conv stride", OpKind::kConv, {zeros({1, 1, 3}), zeros({1, 1, 2})}, {{"strides", Ints{0}}}, Code::kInvalidModel, "strides"},
+      {"conv bias", OpKind::kConv, {zeros({1, 1, 3}), zeros({2, 1, 2}), zeros({3})}, {}, Code::kInvalidModel, "bias"},
+      {"pool window", OpKind::kPool, {zeros({1, 1, 2})}, {{"kind", max}, {"kernel", Ints{4}}}, Code::kInvalidModel, "larger"},
+      {"pool rank", OpKind::kPool, {zeros({1, 2})}, {{"kind", max}, {"kernel", Ints{}}}, Code::kInvalidModel, "rank 3"},
+      {"resize of nothing", OpKind::kResize, {zeros({0})}, {{"axes", Ints{0}}, {"sizes", Shape{2}}}, Code::kInvalidModel, "can't grow"},
+      {"resize roi", OpKind::kResize, {zeros({2})}, {{"axes", Ints{0}}, {"sizes", Shape{2}}, {"coordinate_mode", std::string("tf_crop_and_resize")}}, Code::kInvalidModel, "roi"},
+      {"attention heads", OpKind::kAttention, {zeros({1, 3, 2, 4}), zeros({1, 2, 2, 4}), zeros({1, 2, 2, 4})}, {}, Code::kInvalidModel, "multiple"},
+      {"attention mask", OpKind::kAttention, {zeros({1, 1, 2, 4}), zeros({1, 1, 3, 4}), zeros({1, 1, 3, 4}), zeros({2, 4})}, {}, Code::kInvalidModel, "broadcast"},
+      {"rotary odd", OpKind::kRotary, {zeros({2, 5}), zeros({2}), zeros({2})}, {}, Code::kInvalidModel, "even"},
+      {"lstm weights", OpKind::kLstm, {zeros({1, 1, 2}), zeros({1, 8, 3}), zeros({1, 8, 2})}, {{"hidden", int64_t{2}}}, Code::kInvalidModel, "extent of w"},
+      {"lstm lengths", OpKind::kLstm, {zeros({1, 1, 2}), zeros({1, 8, 2}), zeros({1, 8, 2}), {}, ints({1}, {2})}, {{"hidden", int64_t{2}}}, Code::kIndexOutOfRange, "seq_lens[0] is 2"},
+  };
+  for (const Refusal& r : table) {
+    const auto got = run_op(r.kind, r.operands, r.attrs);
+    ASSERT_FALSE(got.ok()) << r.name;
+    EXPECT_EQ(got.error().code, r.code) << r.name << ": " << got.error().str();
+    EXPECT_NE(got.error().message.find(r.message), std::string::npos) << r.name << ": " << got.error().message;
+    EXPECT_EQ(got.error().place.op, op_name(r.kind)) << r.name;
+  }
+}
 
 }  // namespace
 }  // namespace nnc::test
