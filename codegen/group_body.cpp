@@ -82,7 +82,7 @@ uint32_t GroupBody::program_loc(NodeId n) const { return g_.node(n).loc.v; }
 Expr GroupBody::emit_node(NodeId n, uint32_t result, const Coords& coords, Expr mask) {
   const Node& node = g_.node(n);
   const OpDef& def = node.def();
-  current_.push_back({&node, n});
+  current_.push_back({&node, n, mask});
   Expr e;
   switch (def.lowering) {
     case Lowering::kElem: e = emit_elem(node, coords, mask); break;
@@ -236,11 +236,13 @@ Expr GroupBody::round_value(Expr value, DType dtype) {
 }
 
 Expr GroupBody::read(int operand, const Coords& coords, Expr mask) {
-  return emit(current_.back().first->operands[static_cast<size_t>(operand)], coords, mask);
+  const Running now = current_.back();
+  if (now.mask.valid()) mask = mask.valid() ? k_.logical_and(mask, now.mask) : now.mask;
+  return emit(now.node->operands[static_cast<size_t>(operand)], coords, mask);
 }
 
 Expr GroupBody::check(Expr index, const Dim& bound, std::string what) {
-  k_.note(std::string(current_.back().first->def().name), program_loc(current_.back().second));
+  k_.note(std::string(current_.back().node->def().name), program_loc(current_.back().id));
   return k_.check(index, k_.dim(dim(bound)), std::move(what));
 }
 

@@ -114,7 +114,12 @@ class GroupBody : public BodyServices {
   std::map<ValueId, uint32_t> input_number_;
   std::map<ValueId, Supplier> bound_;
   std::vector<std::vector<Memo>> memo_;
-  std::vector<std::pair<const Node*, NodeId>> current_;  // node whose body runs
+  struct Running {
+    const Node* node;
+    NodeId id;
+    Expr mask;  // of the element wanted; what the body reads is under it too
+  };
+  std::vector<Running> current_;  // nodes whose bodies run, the innermost last
   std::vector<EdgeAccess> accesses_;
   std::vector<std::pair<uint32_t, Dim>> splits_;
   bool vector_failed_ = false;

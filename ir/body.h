@@ -41,12 +41,13 @@ class Coords {
  public:
   Coords() = default;
   explicit Coords(size_t rank) : axes_(rank) {}
+  explicit Coords(std::vector<Coord> axes) : axes_(std::move(axes)) {}
   static Coords of_flat(BodyServices& s, Coord flat, const Shape& shape);
   size_t size() const { return lazy() ? shape_.size() : axes_.size(); }
-  Coord& operator[](size_t i) { split(); return axes_[i]; }
+  Coord& operator[](size_t i) { change(); return axes_[i]; }
   const Coord& operator[](size_t i) const { split(); return axes_[i]; }
-  void push_back(Coord c) { split(); axes_.push_back(std::move(c)); }
-  void resize(size_t n) { split(); axes_.resize(n); }
+  void push_back(Coord c) { change(); axes_.push_back(std::move(c)); }
+  void resize(size_t n) { change(); axes_.resize(n); }
   std::vector<Coord>::const_iterator begin() const { split(); return axes_.begin(); }
   std::vector<Coord>::const_iterator end() const { split(); return axes_.end(); }
   // The flat position, if these coordinates were made of one.
@@ -55,6 +56,7 @@ class Coords {
  private:
   bool lazy() const { return services_ != nullptr && !split_; }
   void split() const;
+  void change() { split(); services_ = nullptr; }  // the flat position holds no longer
   mutable std::vector<Coord> axes_;
   mutable bool split_ = false;
   BodyServices* services_ = nullptr;

@@ -49,7 +49,8 @@ Result<ValueId> Builder::broadcast_to(ValueId x, Shape to) {
 }
 
 Result<ValueId> Builder::slice(ValueId x, std::vector<int64_t> axes, Shape starts, Shape ends, std::vector<int64_t> steps) {
-  return op(OpKind::kSlice, {x}, {{"axes", std::move(axes)}, {"starts", std::move(starts)}, {"ends", std::move(ends)}, {"steps", std::move(steps)}});
+  return op(OpKind::kSlice, {x},
+            {{"axes", std::move(axes)}, {"starts", std::move(starts)}, {"ends", std::move(ends)}, {"steps", std::move(steps)}});
 }
 
 Result<ValueId> Builder::concat(std::vector<ValueId> xs, int64_t axis) {
@@ -76,14 +77,13 @@ Result<ValueId> Builder::sum_to(ValueId x, const Shape& to) {
   // An extent that is 1 or that of `from`, depending on the call, can't be decided here.
   for (size_t k = lead; k < from.size(); ++k) {
     if (!to[k - lead].is_const(1) && symbols().equal(from[k], to[k - lead]) != Ternary::kYes) {
-      return Error(Code::kNoGradient, cat("the sum of ", type_pretty(symbols(), type(x)), " down to ", symbols().pretty(to[k - lead]), " at axis ", k - lead,
-                                          " depends on whether that extent is 1")).with("try: give the extent a lower bound of 2, or its value (--dim)");
+      return Error(Code::kNoGradient, cat("the sum of ", type_pretty(symbols(), type(x)), " down to ", symbols().pretty(to[k - lead]),
+                                          " at axis ", k - lead, " depends on whether that extent is 1"))
+          .with("try: give the extent a lower bound of 2, or its value (--dim)");
     }
   }
   ValueId sum = x;
-  if (!axes.empty()) {
-    NNC_ASSIGN(sum, reduce("sum", x, std::move(axes), true));
-  }
+  if (!axes.empty()) { NNC_ASSIGN(sum, reduce("sum", x, std::move(axes), true)); }
   return reshape(sum, to);
 }
 
@@ -96,7 +96,8 @@ Result<Shape> Builder::dims_of(ValueId v, int64_t lo, int64_t hi) {
   if (std::optional<std::vector<Dim>> dims = known.dims()) return *dims;
   const Dim extent = t.rank() == 0 ? Dim(1) : t.shape[0];
   if (!extent.is_const() || extent.constant() < 0 || extent.constant() > static_cast<int64_t>(kMaxShapeValue)) {
-    return Error(Code::kInvalidModel, cat("a vector of dims has a fixed number of elements, at most ", kMaxShapeValue, "; got ", type_pretty(symbols(), t)));
+    return Error(Code::kInvalidModel,
+                 cat("a vector of dims has a fixed number of elements, at most ", kMaxShapeValue, "; got ", type_pretty(symbols(), t)));
   }
   std::vector<SymbolId> minted;
   Shape dims;

@@ -1,8 +1,8 @@
-// A graph's hash is built bottom-up: a value is the hash of what computes it, so neither numbering nor the order of independent nodes enters. Nodes with an
-// effect are appended in program order.
+// A graph's hash is built bottom-up: a value is the hash of what computes it, so neither numbering nor the order of independent nodes
+// enters. Nodes with an effect are appended in program order.
 
-#include "ir/symbol_use.h"
 #include "ir/support/text.h"
+#include "ir/symbol_use.h"
 #include "ir/text.h"
 
 namespace nnc {
@@ -24,8 +24,10 @@ void add_attr(Sha256& h, const Graph& g, const AttrValue& v) {
   if (const auto* t = std::get_if<DType>(&v)) add(h, dtype_name(*t));
   if (const auto* symbols = std::get_if<std::vector<SymbolId>>(&v)) add(h, list(*symbols, [](SymbolId s) { return s.v; }));
   if (const auto* c = std::get_if<ConstId>(&v)) {
-    if (c->valid()) add(h, g.module().constant_hash(*c));
-    else add(h, "none");
+    if (c->valid())
+      add(h, g.module().constant_hash(*c));
+    else
+      add(h, "none");
   }
 }
 

@@ -21,7 +21,8 @@ Result<EvalTensor> EvalContext::make_result(int k) const {
   NNC_ASSIGN(std::vector<int64_t> extents, dims(t.shape));
   NNC_ASSIGN(const int64_t count, checked_element_count(extents));
   const int64_t limit = interpreter.options().limits[Limit::kElements];
-  if (count > limit) return Error(Code::kLimit, cat("a result of ", count, " elements is over the limit of ", limit)).with("try: --limit elements=N");
+  if (count > limit)
+    return Error(Code::kLimit, cat("a result of ", count, " elements is over the limit of ", limit)).with("try: --limit elements=N");
   return EvalTensor::make(t.dtype, std::move(extents));
 }
 
@@ -34,12 +35,14 @@ Interpreter::Interpreter(const Module& module, EvalOptions options) : module_(mo
 Status Interpreter::finish_result(const Type& type, EvalTensor& t) const {
   if (!type.is_tensor()) return {};
   if (t.dtype != type.dtype || t.rank() != type.rank()) {
-    return Error(Code::kInternal, cat("eval gave ", dtype_name(t.dtype), " of rank ", t.rank(), " for ", type_pretty(module_.symbols, type)));
+    return Error(Code::kInternal,
+                 cat("eval gave ", dtype_name(t.dtype), " of rank ", t.rank(), " for ", type_pretty(module_.symbols, type)));
   }
   for (size_t k = 0; k < type.shape.size(); ++k) {
     NNC_ASSIGN(const int64_t extent, dim(type.shape[k]));
     if (extent != t.dims[k]) {
-      return Error(Code::kInternal, cat("eval gave extent ", t.dims[k], " at axis ", k, " of ", type_pretty(module_.symbols, type), ", where it is ", extent));
+      return Error(Code::kInternal, cat("eval gave extent ", t.dims[k], " at axis ", k, " of ", type_pretty(module_.symbols, type),
+                                        ", where it is ", extent));
     }
   }
   if (is_float(t.dtype)) {

@@ -1,4 +1,5 @@
-// How the interpreter gives symbols their values: from extents of inputs and of region arguments, from ops that bind data symbols, by derivation.
+// How the interpreter gives symbols their values: from extents of inputs and of region arguments, from ops that bind data symbols, by
+// derivation.
 
 #include "ir/eval.h"
 #include "ir/support/text.h"
@@ -8,7 +9,9 @@ namespace nnc {
 
 namespace {
 
-std::string extents_str(const std::vector<int64_t>& dims) { return cat("[", join(dims, ", ", [](int64_t d) { return d; }), "]"); }
+std::string extents_str(const std::vector<int64_t>& dims) {
+  return cat("[", join(dims, ", ", [](int64_t d) { return d; }), "]");
+}
 
 std::string argument_name(const Graph& g, size_t k) {
   const std::string& name = g.value(g.inputs()[k]).name;
@@ -42,7 +45,9 @@ Result<int64_t> Interpreter::dim(const Dim& d) const {
   for_each_symbol(d, [&](SymbolId s) {
     if (s.index() >= known_.size() || !known_[s.index()]) missing = s;
   });
-  if (missing.valid()) return Error(Code::kBadInput, cat("the extent ", module_.symbols.pretty(d), " has no value yet: nothing bound ", module_.symbols.pretty(Dim(missing))));
+  if (missing.valid())
+    return Error(Code::kBadInput,
+                 cat("the extent ", module_.symbols.pretty(d), " has no value yet: nothing bound ", module_.symbols.pretty(Dim(missing))));
   return module_.symbols.eval(d, values_);
 }
 
@@ -67,7 +72,8 @@ Status Interpreter::bind(SymbolId s, int64_t value) {
   const size_t at = s.index();
   if (known_[at] && values_[at] != value) {
     for (size_t k = 0; k < known_.size(); ++k) {
-      if (module_.symbols[SymbolId(k)].kind == SymKind::kDerived && known_[k] && module_.symbols.depends_on(Dim(SymbolId(k)), s)) known_[k] = 0;
+      if (module_.symbols[SymbolId(k)].kind == SymKind::kDerived && known_[k] && module_.symbols.depends_on(Dim(SymbolId(k)), s))
+        known_[k] = 0;
     }
   }
   values_[at] = value;
@@ -94,7 +100,9 @@ Result<bool> Interpreter::bind_extent(const Dim& d, int64_t extent) {
   for_each_symbol(d, [&](SymbolId s) { ready = ready && known_[s.index()]; });
   if (!ready) return false;
   NNC_ASSIGN(const int64_t expected, dim(d));
-  if (expected != extent) return Error(Code::kBadInput, cat("extent ", extent, " where ", module_.symbols.pretty(d), d.is_const() ? "" : cat(" = ", expected), " is expected"));
+  if (expected != extent)
+    return Error(Code::kBadInput,
+                 cat("extent ", extent, " where ", module_.symbols.pretty(d), d.is_const() ? "" : cat(" = ", expected), " is expected"));
   return true;
 }
 
@@ -108,10 +116,12 @@ Status Interpreter::bind_inputs(const Graph& graph, std::span<const EvalTensor> 
   std::vector<Pending> pending;
   for (size_t k = 0; k < inputs.size(); ++k) {
     const Type& t = graph.type(graph.inputs()[k]);
-    if (!t.is_tensor()) return Error(Code::kUnsupportedOp, cat(argument_name(graph, k), " is a ", type_pretty(module_.symbols, t), ": the interpreter takes tensors"));
+    if (!t.is_tensor())
+      return Error(Code::kUnsupportedOp,
+                   cat(argument_name(graph, k), " is a ", type_pretty(module_.symbols, t), ": the interpreter takes tensors"));
     if (inputs[k].dtype != t.dtype || inputs[k].rank() != t.rank()) {
-      return Error(Code::kBadInput, cat(argument_name(graph, k), " must be ", type_pretty(module_.symbols, t), ", got ", dtype_name(inputs[k].dtype),
-                                        extents_str(inputs[k].dims)));
+      return Error(Code::kBadInput, cat(argument_name(graph, k), " must be ", type_pretty(module_.symbols, t), ", got ",
+                                        dtype_name(inputs[k].dtype), extents_str(inputs[k].dims)));
     }
     for (size_t axis = 0; axis < t.shape.size(); ++axis) pending.push_back({k, axis});
   }
@@ -124,13 +134,15 @@ Status Interpreter::bind_inputs(const Graph& graph, std::span<const EvalTensor> 
       if (!settled.ok()) {
         Error e = std::move(settled).error();
         e.message = cat(argument_name(graph, p.input), ", axis ", p.axis, ": ", e.message);
-        return std::move(e).with(cat("expected: ", type_pretty(module_.symbols, graph.type(graph.inputs()[p.input])), ", got ", extents_str(inputs[p.input].dims)));
+        return std::move(e).with(cat("expected: ", type_pretty(module_.symbols, graph.type(graph.inputs()[p.input])), ", got ",
+                                     extents_str(inputs[p.input].dims)));
       }
       if (!*settled) left.push_back(p);
     }
     if (left.size() == pending.size()) {
       const Dim& d = graph.type(graph.inputs()[left[0].input]).shape[left[0].axis];
-      return Error(Code::kBadInput, cat(argument_name(graph, left[0].input), ", axis ", left[0].axis, ": the extents do not determine ", module_.symbols.pretty(d)));
+      return Error(Code::kBadInput, cat(argument_name(graph, left[0].input), ", axis ", left[0].axis, ": the extents do not determine ",
+                                        module_.symbols.pretty(d)));
     }
     pending = std::move(left);
   }
@@ -159,7 +171,8 @@ Status Interpreter::bind_region_args(const Graph& region, std::span<const EvalTe
       }
       NNC_ASSIGN(const int64_t expected, dim(d));
       if (expected != extent) {
-        return Error(Code::kBadInput, cat("argument ", k, " of the region ", region.name(), " is ", extents_str(args[k].dims), "; it must be ", type_pretty(symbols, t)));
+        return Error(Code::kBadInput, cat("argument ", k, " of the region ", region.name(), " is ", extents_str(args[k].dims),
+                                          "; it must be ", type_pretty(symbols, t)));
       }
     }
   }

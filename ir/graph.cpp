@@ -63,10 +63,11 @@ namespace {
 Status check_arity(const OpDef& def, const std::vector<ValueId>& operands) {
   const auto count = static_cast<int64_t>(operands.size());
   if (count < def.min_operands || (def.max_operands >= 0 && count > def.max_operands)) {
-    return Error(Code::kInvalidModel,
-                 cat("op ", def.name, " takes ", def.min_operands,
-                     def.max_operands == def.min_operands ? std::string() : def.max_operands < 0 ? std::string(" or more") : cat(" to ", def.max_operands),
-                     " operands, got ", count));
+    return Error(Code::kInvalidModel, cat("op ", def.name, " takes ", def.min_operands,
+                                          def.max_operands == def.min_operands ? std::string()
+                                          : def.max_operands < 0               ? std::string(" or more")
+                                                                               : cat(" to ", def.max_operands),
+                                          " operands, got ", count));
   }
   for (size_t k = 0; k < static_cast<size_t>(def.min_operands); ++k) {
     if (!operands[k].valid()) return Error(Code::kInvalidModel, cat("operand ", k, " of op ", def.name, " must be given"));
@@ -87,7 +88,8 @@ Status infer_node(Graph& g, const Node& node, std::vector<Type>* types, std::vec
   return {};
 }
 
-Result<NodeId> Graph::append(OpKind kind, std::vector<ValueId> operands, AttrList attrs, LocId loc, NodeId before, std::vector<RegionId> regions) {
+Result<NodeId> Graph::append(OpKind kind, std::vector<ValueId> operands, AttrList attrs, LocId loc, NodeId before,
+                             std::vector<RegionId> regions) {
   const OpDef& def = op_def(kind);
   while (!operands.empty() && !operands.back().valid() && operands.size() > static_cast<size_t>(def.min_operands)) operands.pop_back();
   Node node;
@@ -273,10 +275,11 @@ Error error_at(const Graph& g, const Node& node, Error e) {
   }
   if (node.operands.empty()) return e;
   return std::move(e).with(cat("operands: ", join(node.operands, ", ", [&](ValueId v) {
-    if (!v.valid()) return std::string("absent");
-    const Value& value = g.value(v);
-    return value.name.empty() ? type_pretty(g.symbols(), value.type) : cat(type_pretty(g.symbols(), value.type), " ", quote(value.name));
-  })));
+                                 if (!v.valid()) return std::string("absent");
+                                 const Value& value = g.value(v);
+                                 return value.name.empty() ? type_pretty(g.symbols(), value.type)
+                                                           : cat(type_pretty(g.symbols(), value.type), " ", quote(value.name));
+                               })));
 }
 
 }  // namespace nnc

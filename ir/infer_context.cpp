@@ -34,11 +34,12 @@ Result<Shape> InferContext::broadcast(const Shape& a, const Shape& b) {
     const Dim one = 1;
     const Dim& x = k + a.size() >= rank ? a[k + a.size() - rank] : one;
     const Dim& y = k + b.size() >= rank ? b[k + b.size() - rank] : one;
-    const bool never = symbols().equal(x, y) == Ternary::kNo && symbols().equal(x, 1) == Ternary::kNo && symbols().equal(y, 1) == Ternary::kNo;
+    const bool never =
+        symbols().equal(x, y) == Ternary::kNo && symbols().equal(x, 1) == Ternary::kNo && symbols().equal(y, 1) == Ternary::kNo;
     if (never) {
       return error(cat("shapes ", symbols().str(std::span<const Dim>(a)), " and ", symbols().str(std::span<const Dim>(b)),
-                       " do not broadcast: extents ", symbols().pretty(x), " and ", symbols().pretty(y),
-                       " meet at axis ", k, " of the result; they must be equal or one of them 1"));
+                       " do not broadcast: extents ", symbols().pretty(x), " and ", symbols().pretty(y), " meet at axis ", k,
+                       " of the result; they must be equal or one of them 1"));
     }
     out[k] = symbols().broadcast(x, y);
   }

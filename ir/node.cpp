@@ -105,8 +105,8 @@ Result<std::vector<AttrValue>> arrange_attrs(const OpDef& def, AttrList attrs) {
     size_t k = 0;
     while (k < def.attrs.size() && def.attrs[k].name != a.name) ++k;
     if (k == def.attrs.size()) {
-      return Error(Code::kInvalidIr, cat("op ", def.name, " has no attribute ", quote(a.name), "; it has: ",
-                                         join(def.attrs, ", ", [](const AttrDef& d) { return d.name; })));
+      return Error(Code::kInvalidIr, cat("op ", def.name, " has no attribute ", quote(a.name),
+                                         "; it has: ", join(def.attrs, ", ", [](const AttrDef& d) { return d.name; })));
     }
     const AttrDef& d = def.attrs[k];
     if (a.value.index() == 0) continue;

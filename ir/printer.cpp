@@ -1,10 +1,10 @@
-// Module and graphs as text. What is printed does not depend on history: values are numbered in program order, locations by first use, and only the
-// symbols, constants and locations that the module speaks of appear.
+// Module and graphs as text. What is printed does not depend on history: values are numbered in program order, locations by first use, and
+// only the symbols, constants and locations that the module speaks of appear.
 
 #include <algorithm>
 
-#include "ir/symbol_use.h"
 #include "ir/support/text.h"
+#include "ir/symbol_use.h"
 #include "ir/text.h"
 #include "ir/text_tensor.h"
 #include "ir/text_words.h"
@@ -176,7 +176,8 @@ class Printer {
       if (e != nullptr && k < e->args.size()) append(out_, " ", binding(e->args[k]));
     }
     out_ += ")";
-    if (e != nullptr && !e->results.empty()) append(out_, " -> (", join(e->results, ", ", [&](const ArgBinding& b) { return binding(b); }), ")");
+    if (e != nullptr && !e->results.empty())
+      append(out_, " -> (", join(e->results, ", ", [&](const ArgBinding& b) { return binding(b); }), ")");
     out_ += " {\n";
     for (NodeId id = g.first(); id.valid(); id = g.node(id).next) node_line(g, g.node(id), depth + 1);
     indent(depth + 1);
@@ -226,11 +227,13 @@ class Printer {
       }
       case AttrKind::kInts: return cat("[", join(std::get<std::vector<int64_t>>(v), ", ", [](int64_t x) { return x; }), "]");
       case AttrKind::kFloats: return cat("[", join(std::get<std::vector<double>>(v), ", ", [](double x) { return x; }), "]");
-      case AttrKind::kStrings: return cat("[", join(std::get<std::vector<std::string>>(v), ", ", [](const std::string& s) { return quote(s); }), "]");
+      case AttrKind::kStrings:
+        return cat("[", join(std::get<std::vector<std::string>>(v), ", ", [](const std::string& s) { return quote(s); }), "]");
       case AttrKind::kDims: return m_.symbols.str(std::span<const Dim>(std::get<Shape>(v)));
       case AttrKind::kDType: return std::string(dtype_name(std::get<DType>(v)));
       case AttrKind::kConst: return constant(std::get<ConstId>(v));
-      case AttrKind::kSymbols: return cat("[", join(std::get<std::vector<SymbolId>>(v), ", ", [](SymbolId s) { return cat("s", s.v); }), "]");
+      case AttrKind::kSymbols:
+        return cat("[", join(std::get<std::vector<SymbolId>>(v), ", ", [](SymbolId s) { return cat("s", s.v); }), "]");
     }
     return {};
   }

@@ -33,7 +33,9 @@ Status Rewriter::check_replacement(NodeId root, std::span<const ValueId> replace
   for (size_t k = 0; k < replacements.size(); ++k) {
     const Type &from = graph_.type(n.results[k]), &to = graph_.type(replacements[k]);
     if (compatible(graph_.symbols(), from, to)) continue;
-    return error_at(graph_, n, Error(Code::kInternal, cat("a rewrite replaces result ", k, ", ", type_str(graph_.symbols(), from), ", by ", type_str(graph_.symbols(), to))));
+    return error_at(graph_, n,
+                    Error(Code::kInternal, cat("a rewrite replaces result ", k, ", ", type_str(graph_.symbols(), from), ", by ",
+                                               type_str(graph_.symbols(), to))));
   }
   for (size_t k = mark_; k < graph_.node_capacity(); ++k) {
     if (!graph_.is_live(NodeId(k))) continue;
@@ -56,7 +58,9 @@ void Rewriter::carry_locations(NodeId root) {
     locs.push_back(graph_.node(id).loc);
     for (ValueId v : graph_.node(id).operands) {
       const NodeId def = v.valid() ? graph_.value(v).def : NodeId();
-      if (!def.valid() || dying.count(def) > 0 || (graph_.node(def).def().traits & kEffect) != 0 || graph_.node(def).kind == OpKind::kConstant) continue;
+      if (!def.valid() || dying.count(def) > 0 || (graph_.node(def).def().traits & kEffect) != 0 ||
+          graph_.node(def).kind == OpKind::kConstant)
+        continue;
       bool dies = true;
       for (ValueId r : graph_.node(def).results) {
         for (const Use& use : graph_.value(r).uses) dies = dies && use.node.valid() && dying.count(use.node) > 0;

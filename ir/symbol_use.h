@@ -8,8 +8,8 @@
 
 namespace nnc {
 
-// By symbol index: the symbol occurs in a type or attribute of the graph or its regions, or is what such a symbol is derived from, or is a broadcast of
-// two of these (a check that `SymbolTable::derive` makes, also where the result is a constant).
+// By symbol index: the symbol occurs in a type or attribute of the graph or its regions, or is what such a symbol is derived from, or is a
+// broadcast of two of these (a check that `SymbolTable::derive` makes, also where the result is a constant).
 std::vector<uint8_t> used_symbols(const Graph& g);
 
 // Calls f(SymbolId) for each symbol that stands in `d` itself, once per occurrence.

@@ -48,9 +48,7 @@ bool TextCursor::accept_word(std::string_view word) {
   return true;
 }
 
-std::string_view TextCursor::token() {
-  return until(" \t\r\n,[](){}<>");
-}
+std::string_view TextCursor::token() { return until(" \t\r\n,[](){}<>"); }
 
 bool TextCursor::integer(int64_t* out) {
   const size_t start = position();
@@ -92,7 +90,8 @@ std::string_view TextCursor::until(std::string_view stops) {
 }
 
 int TextCursor::line_of(size_t position) const {
-  return 1 + static_cast<int>(std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(std::min(position, text_.size())), '\n'));
+  return 1 +
+         static_cast<int>(std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(std::min(position, text_.size())), '\n'));
 }
 
 void TextCursor::problem_at(size_t position, std::string message) {

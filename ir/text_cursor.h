@@ -1,6 +1,6 @@
 #pragma once
-// Reads words off IR text and keeps line and column. Failing to read is reported once per line: after a problem the rest of the line is skipped, so that all
-// problems of a text are found in one go.
+// Reads words off IR text and keeps line and column. Failing to read is reported once per line: after a problem the rest of the line is
+// skipped, so that all problems of a text are found in one go.
 
 #include <cstdint>
 #include <string>
@@ -15,18 +15,22 @@ class TextCursor {
  public:
   explicit TextCursor(std::string_view text) : text_(text) {}
 
-  // Of the next word: blanks, line ends and comments (// to the end of the line) lie before it. The cursor itself stays behind the last word read.
+  // Of the next word: blanks, line ends and comments (// to the end of the line) lie before it. The cursor itself stays behind the last
+  // word read.
   size_t position() const;
   bool at_end() const { return position() == text_.size(); }
-  char peek() const { const size_t at = position(); return at < text_.size() ? text_[at] : '\0'; }
+  char peek() const {
+    const size_t at = position();
+    return at < text_.size() ? text_[at] : '\0';
+  }
   bool accept(std::string_view symbol);  // punctuation
   bool accept_word(std::string_view word);
   std::string_view peek_word() const;
-  std::string_view word();                 // letters, digits, '_', '.'; empty if none
-  std::string_view token();                // up to blank, comma, bracket or brace
+  std::string_view word();   // letters, digits, '_', '.'; empty if none
+  std::string_view token();  // up to blank, comma, bracket or brace
   bool integer(int64_t* out);
-  bool string(std::string* out);           // quoted
-  bool name(char sigil, std::string* out); // %12, %x, @"a b"
+  bool string(std::string* out);            // quoted
+  bool name(char sigil, std::string* out);  // %12, %x, @"a b"
   // The text up to one of `stops`, which stays.
   std::string_view until(std::string_view stops);
 

@@ -97,7 +97,8 @@ std::string print_elements(const Tensor& t) {
   return out;
 }
 
-// The side file: a first line, then per tensor a line "HASH DTYPE BYTES DIM DIM .." and its bytes; strings are written as length, ':', bytes.
+// The side file: a first line, then per tensor a line "HASH DTYPE BYTES DIM DIM .." and its bytes; strings are written as length, ':',
+// bytes.
 
 namespace {
 
@@ -122,7 +123,8 @@ Result<Tensor> tensor_from(DType dtype, std::span<const int64_t> dims, std::stri
   for (std::string& s : t.strings()) {
     const size_t colon = bytes.find(':');
     int64_t length = 0;
-    if (colon == std::string_view::npos || !parse_int(bytes.substr(0, colon), &length) || length < 0) return broken("a string without a length");
+    if (colon == std::string_view::npos || !parse_int(bytes.substr(0, colon), &length) || length < 0)
+      return broken("a string without a length");
     bytes.remove_prefix(colon + 1);
     if (static_cast<size_t>(length) > bytes.size()) return broken("a string past the end");
     s = bytes.substr(0, static_cast<size_t>(length));
@@ -145,7 +147,8 @@ struct SideFile {
 Status read_header(std::string_view line, Digest* hash, SideEntry* entry) {
   const std::vector<std::string_view> words = split(line, ' ');
   int64_t size = 0;
-  if (words.size() < 3 || !parse_digest(words[0], hash) || !parse_int(words[2], &size) || size < 0) return broken(cat("bad line ", quote(line.substr(0, 100))));
+  if (words.size() < 3 || !parse_digest(words[0], hash) || !parse_int(words[2], &size) || size < 0)
+    return broken(cat("bad line ", quote(line.substr(0, 100))));
   entry->dtype = parse_dtype(words[1]);
   if (entry->dtype == DType::kInvalid) return broken(cat("no dtype ", quote(words[1])));
   entry->size = static_cast<size_t>(size);

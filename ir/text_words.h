@@ -12,7 +12,8 @@ namespace nnc {
 
 inline constexpr int kTextVersion = 1;
 
-inline constexpr std::array<std::string_view, 9> kSymOpWords = {"", "floordiv", "mod", "min", "max", "broadcast", "round", "opaque_mul", "opaque_add"};
+inline constexpr std::array<std::string_view, 9> kSymOpWords = {"",          "floordiv", "mod",        "min",       "max",
+                                                                "broadcast", "round",    "opaque_mul", "opaque_add"};
 inline std::string_view sym_op_word(SymOp op) { return kSymOpWords[static_cast<size_t>(op)]; }
 inline constexpr std::array<std::string_view, 3> kRoundModes = {"floor", "ceil", "even"};
 
@@ -24,7 +25,9 @@ inline SymbolBounds default_bounds(SymKind kind) {
   return kind == SymKind::kData ? SymbolBounds{INT64_MIN, INT64_MAX} : SymbolBounds{0, kDimMax};
 }
 
-inline bool is_word_char(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.'; }
+inline bool is_word_char(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
+}
 // Can stand in the text without quotes.
 inline bool is_word(std::string_view s) {
   if (s.empty() || (s[0] >= '0' && s[0] <= '9') || s[0] == '.') return false;

@@ -1,17 +1,17 @@
-// What holds in every module between passes. Each line has a failing file tests/golden/verify/<number>_*.nnir, or, where text cannot say it, a unit test.
+// What holds in every module between passes. Each line has a failing file tests/golden/verify/<number>_*.nnir, or, where text cannot say
+// it, a unit test.
 //
-//  V1  Program order links every live node once, forth and back; the list of a value's uses is exactly its uses; results name their node. (unit test)
-//  V2  Operands and outputs are defined, before their use, in the same graph; only optional operands may be absent.
-//  V3  A node has as many operands, results and regions as its row says.                                          (results, regions: unit test)
-//  V4  Attributes have the row's kinds and choices; required ones are there; constants, symbols and locations exist.               (unit test)
+//  V1  Program order links every live node once, forth and back; the list of a value's uses is exactly its uses; results name their node.
+//  (unit test) V2  Operands and outputs are defined, before their use, in the same graph; only optional operands may be absent. V3  A node
+//  has as many operands, results and regions as its row says.                                          (results, regions: unit test) V4
+//  Attributes have the row's kinds and choices; required ones are there; constants, symbols and locations exist.               (unit test)
 //  V5  Stored result types are those that the row infers; an extent that is known only at run time may be stored more precisely.
 //  V6  Tensor types have a dtype; no extent is surely negative.
-//  V7  A data symbol is defined by one node of an entry, before every type and attribute that speaks of it, and not outside the region of that node.
-//  V8  Every input symbol that an entry speaks of occurs in its inputs' types; these hold no data symbol.
-//  V9  An entry binds every argument and result; an argument or result that is a state has its type; a state is replaced at most once.
-//  V10 Entries differ in name or profile; entries of one name agree in the names of arguments and results; states differ in name.
-//  V11 A state's initial value has its type, with constant extents.
-//  V12 A group holds no group.
+//  V7  A data symbol is defined by one node of an entry, before every type and attribute that speaks of it, and not outside the region of
+//  that node. V8  Every input symbol that an entry speaks of occurs in its inputs' types; these hold no data symbol. V9  An entry binds
+//  every argument and result; an argument or result that is a state has its type; a state is replaced at most once. V10 Entries differ in
+//  name or profile; entries of one name agree in the names of arguments and results; states differ in name. V11 A state's initial value has
+//  its type, with constant extents. V12 A group holds no group.
 
 #include "ir/verifier.h"
 
@@ -60,7 +60,8 @@ class Verifier {
       for (const auto& other : m_.entries) {
         if (other == e) break;
         if (other->name != e->name) continue;
-        if (join(other->args, ",", name_of) != join(e->args, ",", name_of) || join(other->results, ",", name_of) != join(e->results, ",", name_of)) {
+        if (join(other->args, ",", name_of) != join(e->args, ",", name_of) ||
+            join(other->results, ",", name_of) != join(e->results, ",", name_of)) {
           report(e->graph.get(), {}, cat("profiles of entry ", e->name, " have other arguments or results"));
         }
       }
@@ -86,7 +87,8 @@ class Verifier {
     bindings(e);
     for (ValueId v : g.inputs()) {
       for (const Dim& d : g.type(v).shape) {
-        if (m_.symbols.depends_on_kind(d, SymKind::kData)) report(&g, {}, cat("argument extent ", m_.symbols.pretty(d), " is a data symbol"));
+        if (m_.symbols.depends_on_kind(d, SymKind::kData))
+          report(&g, {}, cat("argument extent ", m_.symbols.pretty(d), " is a data symbol"));
         for_each_symbol(d, [&](SymbolId s) { visible_[s.index()] = 1; });
       }
     }
@@ -96,19 +98,23 @@ class Verifier {
   // V9
   void bindings(const Entry& e) {
     const Graph& g = *e.graph;
-    if (e.args.size() != g.inputs().size()) report(&g, {}, cat("the entry names ", e.args.size(), " arguments, its graph has ", g.inputs().size()));
-    if (e.results.size() != g.outputs().size()) report(&g, {}, cat("the entry names ", e.results.size(), " results, its graph has ", g.outputs().size()));
+    if (e.args.size() != g.inputs().size())
+      report(&g, {}, cat("the entry names ", e.args.size(), " arguments, its graph has ", g.inputs().size()));
+    if (e.results.size() != g.outputs().size())
+      report(&g, {}, cat("the entry names ", e.results.size(), " results, its graph has ", g.outputs().size()));
     std::set<StateId> replaced;
     const auto check = [&](const ArgBinding& b, ValueId v, const char* what) {
       if (!b.state.valid() || !v.valid()) return;
       if (!m_.states.contains(b.state)) return report(&g, {}, cat(what, " ", quote(b.name), " stands for a state that does not exist"));
       const State& s = m_.states[b.state];
-      if (s.type != g.type(v)) report(&g, {}, cat(what, " ", quote(b.name), " is ", pretty(g.type(v)), ", its state ", quote(s.name), " ", pretty(s.type)));
+      if (s.type != g.type(v))
+        report(&g, {}, cat(what, " ", quote(b.name), " is ", pretty(g.type(v)), ", its state ", quote(s.name), " ", pretty(s.type)));
     };
     for (size_t k = 0; k < e.args.size() && k < g.inputs().size(); ++k) check(e.args[k], g.inputs()[k], "argument");
     for (size_t k = 0; k < e.results.size() && k < g.outputs().size(); ++k) {
       check(e.results[k], g.outputs()[k], "result");
-      if (e.results[k].state.valid() && !replaced.insert(e.results[k].state).second) report(&g, {}, cat("two results replace the state of ", quote(e.results[k].name)));
+      if (e.results[k].state.valid() && !replaced.insert(e.results[k].state).second)
+        report(&g, {}, cat("two results replace the state of ", quote(e.results[k].name)));
     }
   }
 
@@ -197,16 +203,20 @@ class Verifier {
     const Node& n = w.g.node(id);
     const OpDef& def = n.def();
     const auto count = static_cast<int>(n.operands.size());
-    if (count < def.min_operands || (def.max_operands >= 0 && count > def.max_operands)) report(&w.g, id, cat("op ", def.name, " does not take ", count, " operands"));
-    if (def.results >= 0 && static_cast<int>(n.results.size()) != def.results) report(&w.g, id, cat("op ", def.name, " has ", def.results, " results, got ", n.results.size()));
-    if (static_cast<int>(n.regions.size()) != def.regions) report(&w.g, id, cat("op ", def.name, " has ", def.regions, " regions, got ", n.regions.size()));
+    if (count < def.min_operands || (def.max_operands >= 0 && count > def.max_operands))
+      report(&w.g, id, cat("op ", def.name, " does not take ", count, " operands"));
+    if (def.results >= 0 && static_cast<int>(n.results.size()) != def.results)
+      report(&w.g, id, cat("op ", def.name, " has ", def.results, " results, got ", n.results.size()));
+    if (static_cast<int>(n.regions.size()) != def.regions)
+      report(&w.g, id, cat("op ", def.name, " has ", def.regions, " regions, got ", n.regions.size()));
   }
 
   // V4
   void attributes(const Walk& w, NodeId id) {
     const Node& n = w.g.node(id);
     const std::vector<AttrDef>& defs = n.def().attrs;
-    if (n.attrs.size() != defs.size()) return report(&w.g, id, cat("op ", n.def().name, " has ", defs.size(), " attributes, got ", n.attrs.size()));
+    if (n.attrs.size() != defs.size())
+      return report(&w.g, id, cat("op ", n.def().name, " has ", defs.size(), " attributes, got ", n.attrs.size()));
     AttrList given;
     for (size_t k = 0; k < defs.size(); ++k) given.push_back({defs[k].name, n.attrs[k]});
     if (Result<std::vector<AttrValue>> r = arrange_attrs(n.def(), std::move(given)); !r.ok()) report(&w.g, id, r.error().message);
@@ -263,11 +273,14 @@ class Verifier {
   // V5
   bool refines(const Type& stored, const Type& inferred) const {
     if (stored == inferred) return true;
-    if (stored.kind != inferred.kind || stored.dtype != inferred.dtype || stored.has_shape != inferred.has_shape || stored.rank() != inferred.rank()) return false;
+    if (stored.kind != inferred.kind || stored.dtype != inferred.dtype || stored.has_shape != inferred.has_shape ||
+        stored.rank() != inferred.rank())
+      return false;
     const SymbolTable& symbols = scratch_->symbols;
     for (size_t k = 0; k < stored.shape.size(); ++k) {
       if (symbols.equal(stored.shape[k], inferred.shape[k]) == Ternary::kYes) continue;
-      if (symbols.equal(stored.shape[k], inferred.shape[k]) == Ternary::kNo || !symbols.depends_on_kind(inferred.shape[k], SymKind::kData)) return false;
+      if (symbols.equal(stored.shape[k], inferred.shape[k]) == Ternary::kNo || !symbols.depends_on_kind(inferred.shape[k], SymKind::kData))
+        return false;
     }
     return true;
   }
@@ -276,10 +289,13 @@ class Verifier {
     std::vector<Type> inferred;
     std::vector<ShapeValue> values;
     if (Status s = infer_node(*w.scratch, w.scratch->node(id), &inferred, &values); !s.ok()) return report(&w.g, id, s.error().message);
-    if (inferred.size() != n.results.size()) return report(&w.g, id, cat("op ", n.def().name, " infers ", inferred.size(), " results, got ", n.results.size()));
+    if (inferred.size() != n.results.size())
+      return report(&w.g, id, cat("op ", n.def().name, " infers ", inferred.size(), " results, got ", n.results.size()));
     for (size_t k = 0; k < inferred.size(); ++k) {
       if (refines(w.g.type(n.results[k]), inferred[k])) continue;
-      report(&w.g, id, cat("result ", k, " is ", type_str(m_.symbols, w.g.type(n.results[k])), ", but its op infers ", type_str(scratch_->symbols, inferred[k])));
+      report(&w.g, id,
+             cat("result ", k, " is ", type_str(m_.symbols, w.g.type(n.results[k])), ", but its op infers ",
+                 type_str(scratch_->symbols, inferred[k])));
     }
   }
 

@@ -9,10 +9,16 @@ namespace nnc {
 
 namespace {
 
-constexpr PassInfo kOutlineSingle{"outline_single", "every compute node its own group", run_outline_single};
+constexpr PassInfo kSimplify[] = {
+    {"canonicalize", "one spelling for each meaning", run_canonicalize},
+    {"fold", "constants through the interpreter", run_fold},
+    {"algebra", "exact identities; scales and shifts into constant weights", run_algebra},
+    {"cse", "equal nodes are one", run_cse},
+    {"dce", "what nobody reads goes", run_dce},
+};
 
-constexpr PassInfo kOptimize[] = {
-    kOutlineSingle,
+constexpr PassInfo kOptimizeGroups[] = {
+    {"outline_single", "every compute node its own group", run_outline_single},
 };
 
 size_t nodes_of(const Module& m) {
@@ -41,9 +47,16 @@ Result<int64_t> run_one(const PassInfo& pass, Module& m, PassContext& c, const P
 
 }  // namespace
 
-std::span<const PassInfo> simplify_passes() { return {}; }
-std::span<const PassInfo> optimize_passes() { return kOptimize; }
-std::span<const PassInfo> all_passes() { return kOptimize; }
+std::span<const PassInfo> simplify_passes() { return kSimplify; }
+std::span<const PassInfo> optimize_passes() { return kOptimizeGroups; }
+std::span<const PassInfo> all_passes() {
+  static const std::vector<PassInfo> all = [] {
+    std::vector<PassInfo> list(std::begin(kSimplify), std::end(kSimplify));
+    list.insert(list.end(), std::begin(kOptimizeGroups), std::end(kOptimizeGroups));
+    return list;
+  }();
+  return all;
+}
 
 Status run_simplify(Module& m, const PipelineOptions& o) {
   PassContext c;

@@ -1,6 +1,7 @@
 #include <vector>
 
 #include "ir/graph.h"
+#include "ir/ops/bodies.h"
 #include "ir/ops/evals.h"
 #include "ir/ops/families.h"
 #include "ir/ops/gradients.h"
@@ -137,46 +138,46 @@ constexpr std::string_view kBoolResult = "the result is bool";
 std::span<const OpDef> ops_binary() {
   static const std::vector<OpDef> rows = {
       {.kind = OpKind::kAdd, .doc = "a + b. Integers wrap.", .min_operands = 2, .max_operands = 2, .traits = kPointwise | kCommutative, .infer = infer_arithmetic,
-       .value = value_arithmetic<RationalOp::kAdd>, .eval = eval_binary, .gradient = gradient_binary},
+       .value = value_arithmetic<RationalOp::kAdd>, .eval = eval_binary, .body = body_binary, .gradient = gradient_binary},
       {.kind = OpKind::kSub, .doc = "a - b. Integers wrap.", .min_operands = 2, .max_operands = 2, .traits = kPointwise, .infer = infer_arithmetic,
-       .value = value_arithmetic<RationalOp::kSub>, .eval = eval_binary, .gradient = gradient_binary},
+       .value = value_arithmetic<RationalOp::kSub>, .eval = eval_binary, .body = body_binary, .gradient = gradient_binary},
       {.kind = OpKind::kMul, .doc = "a * b. Integers wrap.", .min_operands = 2, .max_operands = 2, .traits = kPointwise | kCommutative, .infer = infer_arithmetic,
-       .value = value_arithmetic<RationalOp::kMul>, .eval = eval_binary, .gradient = gradient_binary},
+       .value = value_arithmetic<RationalOp::kMul>, .eval = eval_binary, .body = body_binary, .gradient = gradient_binary},
       {.kind = OpKind::kDiv,
        .doc = "a / b. Floats: IEEE division. Integers truncate toward zero; division by zero gives 0, the smallest value by -1 wraps to itself.", .min_operands = 2,
-       .max_operands = 2, .traits = kPointwise, .infer = infer_arithmetic, .value = value_arithmetic<RationalOp::kDiv>, .eval = eval_binary, .gradient = gradient_binary,
+       .max_operands = 2, .traits = kPointwise, .infer = infer_arithmetic, .value = value_arithmetic<RationalOp::kDiv>, .eval = eval_binary, .body = body_binary, .gradient = gradient_binary,
        .domain = {0.25, 4}},
       {.kind = OpKind::kMod,
        .doc = "Remainder of a / b. fmod = 0: a - floor(a / b) * b, the sign is b's; fmod = 1: the remainder of truncating division, the sign is a's. Integers by zero give 0, "
               "floats by zero NaN. Float remainders are exact, then (fmod = 0) b is added where the signs differ; a finite and b infinite: a, or b where the signs differ.",
        .min_operands = 2, .max_operands = 2, .attrs = {attr_int("fmod")}, .traits = kPointwise, .infer = infer_arithmetic, .value = value_mod,
-       .eval = eval_binary, .gradient = gradient_binary, .domain = {0.25, 4}},
+       .eval = eval_binary, .body = body_binary, .gradient = gradient_binary, .domain = {0.25, 4}},
       {.kind = OpKind::kPow,
        .doc = "x to the power y, in x's dtype; y may have another number dtype. Two integers: repeated product that wraps; a negative exponent gives 0 but for x = 1 and -1. "
               "Otherwise computed as floats, and the result is cast to an integer x's dtype.",
-       .min_operands = 2, .max_operands = 2, .traits = kPointwise, .infer = infer_pow, .eval = eval_binary, .gradient = gradient_binary, .domain = {0.25, 3},
+       .min_operands = 2, .max_operands = 2, .traits = kPointwise, .infer = infer_pow, .eval = eval_binary, .body = body_pow, .gradient = gradient_binary, .domain = {0.25, 3},
        .tolerance = {1e-6, 1e-7}},
       {.kind = OpKind::kMin, .doc = "The smaller one. NaN wins; -0 is below +0. Equal operands share the gradient.", .min_operands = 2, .max_operands = 2,
-       .traits = kPointwise | kCommutative, .infer = infer_arithmetic, .value = value_arithmetic<RationalOp::kMin>, .eval = eval_binary, .gradient = gradient_binary},
+       .traits = kPointwise | kCommutative, .infer = infer_arithmetic, .value = value_arithmetic<RationalOp::kMin>, .eval = eval_binary, .body = body_binary, .gradient = gradient_binary},
       {.kind = OpKind::kMax, .doc = "The greater one. NaN wins; -0 is below +0. Equal operands share the gradient.", .min_operands = 2, .max_operands = 2,
-       .traits = kPointwise | kCommutative, .infer = infer_arithmetic, .value = value_arithmetic<RationalOp::kMax>, .eval = eval_binary, .gradient = gradient_binary},
+       .traits = kPointwise | kCommutative, .infer = infer_arithmetic, .value = value_arithmetic<RationalOp::kMax>, .eval = eval_binary, .body = body_binary, .gradient = gradient_binary},
       {.kind = OpKind::kEqual, .doc = "Bool: a == b. NaN equals nothing, -0 equals +0; strings compare by bytes.", .min_operands = 2, .max_operands = 2,
-       .traits = kCompare | kCommutative, .infer = infer_equal, .value = value_equal, .eval = eval_compare, .no_gradient = kBoolResult},
+       .traits = kCompare | kCommutative, .infer = infer_equal, .value = value_equal, .eval = eval_compare, .body = body_binary, .no_gradient = kBoolResult},
       {.kind = OpKind::kLess, .doc = "Bool: a < b. False if either is NaN.", .min_operands = 2, .max_operands = 2, .traits = kCompare, .infer = infer_order,
-       .value = value_less, .eval = eval_compare, .no_gradient = kBoolResult},
+       .value = value_less, .eval = eval_compare, .body = body_binary, .no_gradient = kBoolResult},
       {.kind = OpKind::kLessEqual, .doc = "Bool: a <= b. False if either is NaN.", .min_operands = 2, .max_operands = 2, .traits = kCompare,
-       .infer = infer_order, .value = value_less_equal, .eval = eval_compare, .no_gradient = kBoolResult},
+       .infer = infer_order, .value = value_less_equal, .eval = eval_compare, .body = body_binary, .no_gradient = kBoolResult},
       {.kind = OpKind::kAnd, .doc = "Logical and of bool, bitwise and of integers.", .min_operands = 2, .max_operands = 2, .traits = kPointwise | kCommutative,
-       .infer = infer_logic, .value = value_logic, .eval = eval_binary, .no_gradient = "operands and result are not real numbers"},
+       .infer = infer_logic, .value = value_logic, .eval = eval_binary, .body = body_binary, .no_gradient = "operands and result are not real numbers"},
       {.kind = OpKind::kOr, .doc = "Logical or of bool, bitwise or of integers.", .min_operands = 2, .max_operands = 2, .traits = kPointwise | kCommutative,
-       .infer = infer_logic, .value = value_logic, .eval = eval_binary, .no_gradient = "operands and result are not real numbers"},
+       .infer = infer_logic, .value = value_logic, .eval = eval_binary, .body = body_binary, .no_gradient = "operands and result are not real numbers"},
       {.kind = OpKind::kXor, .doc = "Logical exclusive or of bool, bitwise of integers.", .min_operands = 2, .max_operands = 2, .traits = kPointwise | kCommutative,
-       .infer = infer_logic, .value = value_logic, .eval = eval_binary, .no_gradient = "operands and result are not real numbers"},
+       .infer = infer_logic, .value = value_logic, .eval = eval_binary, .body = body_binary, .no_gradient = "operands and result are not real numbers"},
       {.kind = OpKind::kWhere, .doc = "a where the condition (bool, operand 0) holds, else b; bits are copied. All three broadcast.", .min_operands = 3,
-       .max_operands = 3, .traits = kCompare, .infer = infer_where, .value = value_where, .eval = eval_where, .gradient = gradient_where},
+       .max_operands = 3, .traits = kCompare, .infer = infer_where, .value = value_where, .eval = eval_where, .body = body_where, .gradient = gradient_where},
       {.kind = OpKind::kClip,
        .doc = "min(max(x, lo), hi) by the rules of min and max: NaN in x, lo or hi gives NaN; lo > hi gives hi. lo and hi are scalars, either may be absent.", .min_operands = 1,
-       .max_operands = 3, .traits = kPure | kFoldable | kInPlaceOk, .infer = infer_clip, .value = value_clip, .eval = eval_clip, .gradient = gradient_clip},
+       .max_operands = 3, .traits = kPure | kFoldable | kInPlaceOk, .infer = infer_clip, .value = value_clip, .eval = eval_clip, .body = body_clip, .gradient = gradient_clip},
   };
   return rows;
 }

@@ -1,6 +1,7 @@
 #include <vector>
 
 #include "ir/graph.h"
+#include "ir/ops/bodies.h"
 #include "ir/ops/evals.h"
 #include "ir/ops/families.h"
 #include "ir/ops/gradients.h"
@@ -141,34 +142,34 @@ std::span<const OpDef> ops_gather() {
   static const std::vector<OpDef> rows = {
       {.kind = OpKind::kGather,
        .doc = "x with `axis` replaced by the axes of the indices: x[.., idx[j..], ..]. Negative indices count from the end; one out of range is an error at run time.",
-       .min_operands = 2, .max_operands = 2, .attrs = {kAxis}, .lowering = Lowering::kMap, .infer = infer_gather, .value = value_gather, .eval = eval_gather,
+       .min_operands = 2, .max_operands = 2, .attrs = {kAxis}, .lowering = Lowering::kMap, .infer = infer_gather, .value = value_gather, .eval = eval_gather, .body = body_gather,
        .gradient = gradient_gather},
       {.kind = OpKind::kGatherElements,
        .doc = "Result of the indices' shape; element j is x at j with the coordinate of `axis` replaced by idx[j]. On other axes the indices may be shorter than x. Negative "
               "indices count from the end; one out of range is an error at run time.",
-       .min_operands = 2, .max_operands = 2, .attrs = {kAxis}, .lowering = Lowering::kMap, .infer = infer_gather_elements, .eval = eval_gather_elements,
+       .min_operands = 2, .max_operands = 2, .attrs = {kAxis}, .lowering = Lowering::kMap, .infer = infer_gather_elements, .eval = eval_gather_elements, .body = body_gather_elements,
        .gradient = gradient_gather_elements},
       {.kind = OpKind::kGatherNd,
        .doc = "The last axis of the indices holds coordinates of x's axes after the first batch_dims, which x and the indices share; what is not indexed follows whole. Negative "
               "coordinates count from the end; one out of range is an error at run time.",
        .min_operands = 2, .max_operands = 2, .attrs = {attr_int("batch_dims")}, .lowering = Lowering::kMap, .infer = infer_gather_nd,
-       .eval = eval_gather_nd, .gradient = gradient_gather_nd},
+       .eval = eval_gather_nd, .body = body_gather_nd, .gradient = gradient_gather_nd},
       {.kind = OpKind::kScatterElements,
        .doc = "A copy of x in which element j of the updates goes to j with the coordinate of `axis` replaced by idx[j], set or combined by `reduction` in row-major order of the "
               "updates (so the last one stays with none, where no gradient is promised for the others). max and min follow those ops. Negative indices count from the end; one out "
               "of range is an error at run time.",
-       .min_operands = 3, .max_operands = 3, .attrs = {kAxis, kReduction}, .lowering = Lowering::kPoint, .infer = infer_scatter_elements, .eval = eval_scatter_elements,
+       .min_operands = 3, .max_operands = 3, .attrs = {kAxis, kReduction}, .lowering = Lowering::kPoint, .infer = infer_scatter_elements, .eval = eval_scatter_elements, .body = body_scatter_elements,
        .gradient = gradient_scatter},
       {.kind = OpKind::kScatterNd,
        .doc = "A copy of x in which slices of the updates go to the places that the coordinates in the last axis of the indices name, set or combined by `reduction` in row-major "
               "order as in scatter_elements. Negative coordinates count from the end; one out of range is an error at run time.",
-       .min_operands = 3, .max_operands = 3, .attrs = {kReduction}, .lowering = Lowering::kPoint, .infer = infer_scatter_nd, .eval = eval_scatter_nd,
+       .min_operands = 3, .max_operands = 3, .attrs = {kReduction}, .lowering = Lowering::kPoint, .infer = infer_scatter_nd, .eval = eval_scatter_nd, .body = body_scatter_nd,
        .gradient = gradient_scatter},
       {.kind = OpKind::kOneHot,
        .doc = "A new axis of extent `depth` at `axis` (of the result): values[1] where its coordinate is the index, else values[0]. Indices in [-depth, -1] count from the end; one "
               "outside [-depth, depth) gives values[0] everywhere.",
        .min_operands = 2, .max_operands = 2, .attrs = {attr_int("axis", -1), attr_required("depth", AttrKind::kDims)},
-       .lowering = Lowering::kPoint, .infer = infer_one_hot, .eval = eval_one_hot, .gradient = gradient_one_hot},
+       .lowering = Lowering::kPoint, .infer = infer_one_hot, .eval = eval_one_hot, .body = body_one_hot, .gradient = gradient_one_hot},
       {.kind = OpKind::kNonZero,
        .doc = "i64[rank, count]: the coordinates of the elements that are not zero (NaN is not), in row-major order, one column each. It binds the data symbol `count`. A scalar gives "
               "[0, 1] or [0, 0].",

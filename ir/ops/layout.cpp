@@ -1,6 +1,7 @@
 #include <vector>
 
 #include "ir/graph.h"
+#include "ir/ops/bodies.h"
 #include "ir/ops/evals.h"
 #include "ir/ops/families.h"
 #include "ir/ops/gradients.h"
@@ -69,11 +70,11 @@ std::span<const OpDef> ops_layout() {
       {.kind = OpKind::kPack,
        .doc = "Matrices [.., K, N] ([.., N, K] where transposed = 1) as panels of 16 columns, short ones filled with zeros: [.., N/16, K, 16] for f16, f32 and f64, "
               "[.., N/16, K/2, 16, 2] for bf16, [.., N/16, K/4, 16, 4] for i8 and u8, where the last axis holds neighbouring rows of one column.",
-       .min_operands = 1, .max_operands = 1, .attrs = {kFormat, kTransposed}, .lowering = Lowering::kMap, .infer = infer_pack, .eval = eval_pack, .gradient = gradient_pack},
+       .min_operands = 1, .max_operands = 1, .attrs = {kFormat, kTransposed}, .lowering = Lowering::kMap, .infer = infer_pack, .eval = eval_pack, .body = body_pack, .gradient = gradient_pack},
       {.kind = OpKind::kUnpack, .doc = "The inverse of pack for matrices of `k` rows and `n` columns; what fills the last panel and group is dropped.",
        .min_operands = 1, .max_operands = 1,
        .attrs = {kFormat, kTransposed, attr_required("k", AttrKind::kDims), attr_required("n", AttrKind::kDims)},
-       .lowering = Lowering::kMap, .infer = infer_unpack, .eval = eval_unpack, .gradient = gradient_pack},
+       .lowering = Lowering::kMap, .infer = infer_unpack, .eval = eval_unpack, .body = body_unpack, .gradient = gradient_pack},
   };
   return rows;
 }

@@ -1,6 +1,7 @@
 #include <vector>
 
 #include "ir/graph.h"
+#include "ir/ops/bodies.h"
 #include "ir/ops/evals.h"
 #include "ir/ops/families.h"
 #include "ir/ops/gradients.h"
@@ -104,7 +105,7 @@ std::span<const OpDef> ops_move() {
   static const std::vector<OpDef> rows = {
       {.kind = OpKind::kConcat, .doc = "The operands one after another along `axis`; all other extents are equal.", .min_operands = 1, .max_operands = -1,
        .attrs = {attr_required("axis", AttrKind::kInt)}, .traits = kPure | kFoldable | kVariadic, .lowering = Lowering::kMap, .infer = infer_concat,
-       .value = value_concat, .eval = eval_concat, .gradient = gradient_concat},
+       .value = value_concat, .eval = eval_concat, .body = body_concat, .gradient = gradient_concat},
       {.kind = OpKind::kPad,
        .doc = "The operand with before[i] and after[i] elements added at the ends of axis i; negative numbers crop, which happens first. constant: the scalar operand 1, or zero "
               "(empty string); edge: the nearest element; reflect: mirrored without repeating the edge; wrap: periodic. Added parts may be longer than the operand. The last three "
@@ -113,14 +114,14 @@ std::span<const OpDef> ops_move() {
        .attrs = {attr_required("before", AttrKind::kDims),
                  attr_required("after", AttrKind::kDims),
                  attr_choice("mode", "constant|edge|reflect|wrap", "constant")},
-       .lowering = Lowering::kMap, .infer = infer_pad, .eval = eval_pad, .gradient = gradient_pad},
+       .lowering = Lowering::kMap, .infer = infer_pad, .eval = eval_pad, .body = body_pad, .gradient = gradient_pad},
       {.kind = OpKind::kTile, .doc = "The whole operand repeated repeats[i] times along axis i.", .min_operands = 1, .max_operands = 1,
-       .attrs = {attr_required("repeats", AttrKind::kDims)}, .lowering = Lowering::kMap, .infer = infer_tile, .value = value_tile, .eval = eval_tile,
+       .attrs = {attr_required("repeats", AttrKind::kDims)}, .lowering = Lowering::kMap, .infer = infer_tile, .value = value_tile, .eval = eval_tile, .body = body_tile,
        .gradient = gradient_tile},
       {.kind = OpKind::kTrilu,
        .doc = "Of each matrix (last two axes) the elements with column - row >= k where upper = 1, <= k where upper = 0; all others become zero.", .min_operands = 1,
        .max_operands = 1, .attrs = {attr_int("upper", 1), attr_list("k", AttrKind::kDims)}, .lowering = Lowering::kMap,
-       .infer = infer_trilu, .eval = eval_trilu, .gradient = gradient_trilu},
+       .infer = infer_trilu, .eval = eval_trilu, .body = body_trilu, .gradient = gradient_trilu},
   };
   return rows;
 }

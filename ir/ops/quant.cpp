@@ -3,6 +3,7 @@
 #include "ir/graph.h"
 #include "ir/ops/evals.h"
 #include "ir/ops/families.h"
+#include "ir/ops/quant.h"
 #include "ir/ops/rules.h"
 #include "ir/support/text.h"
 
@@ -73,7 +74,8 @@ std::span<const OpDef> ops_quant() {
                  attr_required("to", AttrKind::kDType),
                  attr_int("saturate", 1),
                  attr_list("precision", AttrKind::kDType)},
-       .infer = infer_quantize, .eval = eval_quantize, .no_gradient = "a step function: training through it needs an estimator that the model chooses"},
+       .lowering = Lowering::kExpand, .infer = infer_quantize, .eval = eval_quantize, .expand = expand_quantize,
+       .no_gradient = "a step function: training through it needs an estimator that the model chooses"},
       {.kind = OpKind::kDequantize,
        .doc = "(x - zero_point) * scale, the difference exact, the product rounded once to dtype `to` (default: the scale's). Shapes of scale and zero_point as for quantize.",
        .min_operands = 2, .max_operands = 3,
@@ -81,7 +83,8 @@ std::span<const OpDef> ops_quant() {
                  attr_int("block"),
                  attr_choice("format", "linear", "linear"),
                  attr_list("to", AttrKind::kDType)},
-       .infer = infer_dequantize, .eval = eval_dequantize, .no_gradient = "the operand is stored in a quantised type, which no optimizer moves"},
+       .lowering = Lowering::kExpand, .infer = infer_dequantize, .eval = eval_dequantize, .expand = expand_dequantize,
+       .no_gradient = "the operand is stored in a quantised type, which no optimizer moves"},
   };
   return rows;
 }

@@ -1,6 +1,7 @@
 #include <vector>
 
 #include "ir/graph.h"
+#include "ir/ops/bodies.h"
 #include "ir/ops/evals.h"
 #include "ir/ops/families.h"
 #include "ir/ops/gradients.h"
@@ -79,10 +80,10 @@ std::span<const OpDef> ops_source() {
       {.kind = OpKind::kRange,
        .doc = "start + i * delta for i in [0, count), each element computed so, not by running sums. Integers wrap. start and delta are scalars of one dtype.", .min_operands = 2,
        .max_operands = 2, .attrs = {attr_required("count", AttrKind::kDims)}, .lowering = Lowering::kSource, .infer = infer_range, .value = value_range,
-       .eval = eval_range, .gradient = gradient_range},
+       .eval = eval_range, .body = body_range, .gradient = gradient_range},
       {.kind = OpKind::kDimsValue, .doc = "The values of `dims` at the moment, an i64 vector; a scalar of the only one where rank0 = 1.",
        .attrs = {attr_required("dims", AttrKind::kDims), attr_int("rank0")}, .lowering = Lowering::kSource,
-       .infer = infer_dims_value, .value = value_dims_value, .eval = eval_dims_value, .no_gradient = "it has no operand"},
+       .infer = infer_dims_value, .value = value_dims_value, .eval = eval_dims_value, .body = body_dims_value, .no_gradient = "it has no operand"},
   };
   return rows;
 }

@@ -1,6 +1,7 @@
 #include <vector>
 
 #include "ir/graph.h"
+#include "ir/ops/bodies.h"
 #include "ir/ops/evals.h"
 #include "ir/ops/families.h"
 #include "ir/ops/gradients.h"
@@ -126,14 +127,14 @@ std::span<const OpDef> ops_view() {
   static const std::vector<OpDef> rows = {
       {.kind = OpKind::kReshape, .doc = "The elements in row-major order under another shape with as many elements. Squeeze and unsqueeze are reshapes.",
        .min_operands = 1, .max_operands = 1, .attrs = {attr_required("shape", AttrKind::kDims)}, .lowering = Lowering::kMap, .infer = infer_reshape,
-       .value = value_reshape, .eval = eval_reshape, .gradient = gradient_reshape},
+       .value = value_reshape, .eval = eval_reshape, .body = body_reshape, .gradient = gradient_reshape},
       {.kind = OpKind::kTranspose, .doc = "Axis i of the result is axis perm[i] of the operand.", .min_operands = 1, .max_operands = 1,
        .attrs = {attr_required("perm", AttrKind::kInts)}, .lowering = Lowering::kMap, .infer = infer_transpose, .value = value_transpose,
-       .eval = eval_transpose, .gradient = gradient_transpose},
+       .eval = eval_transpose, .body = body_transpose, .gradient = gradient_transpose},
       {.kind = OpKind::kBroadcastTo,
        .doc = "The operand repeated to `shape` by numpy's rule: aligned at the last axis, each extent equal or 1. (A target extent of 1 does not stretch: importers broadcast first.)",
        .min_operands = 1, .max_operands = 1, .attrs = {attr_required("shape", AttrKind::kDims)}, .lowering = Lowering::kMap,
-       .infer = infer_broadcast_to, .value = value_broadcast_to, .eval = eval_broadcast_to, .gradient = gradient_broadcast_to},
+       .infer = infer_broadcast_to, .value = value_broadcast_to, .eval = eval_broadcast_to, .body = body_broadcast_to, .gradient = gradient_broadcast_to},
       {.kind = OpKind::kSlice,
        .doc = "Elements starts, starts + step, ... before ends along each of `axes`. Positions are normalised: in [0, n] for a positive step; for a negative one in [-1, n-1], -1 "
               "standing before the first element. An end that is not after the start (in the step's direction) gives extent 0.",
@@ -142,7 +143,7 @@ std::span<const OpDef> ops_view() {
                  attr_required("starts", AttrKind::kDims),
                  attr_required("ends", AttrKind::kDims),
                  attr_required("steps", AttrKind::kInts)},
-       .lowering = Lowering::kMap, .infer = infer_slice, .value = value_slice, .eval = eval_slice, .gradient = gradient_slice},
+       .lowering = Lowering::kMap, .infer = infer_slice, .value = value_slice, .eval = eval_slice, .body = body_slice, .gradient = gradient_slice},
   };
   return rows;
 }

@@ -33,7 +33,8 @@ class Golden : public testing::TestWithParam<std::string> {};
 
 TEST_P(Golden, File) {
   const char* bless = std::getenv("NNC_BLESS");
-  for (const std::string& problem : run_file(GetParam(), bless != nullptr && std::string(bless) == "1")) ADD_FAILURE() << GetParam() << ": " << problem;
+  for (const std::string& problem : run_file(GetParam(), bless != nullptr && std::string(bless) == "1"))
+    ADD_FAILURE() << GetParam() << ": " << problem;
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, Golden, testing::ValuesIn(golden_files()), case_name);

@@ -10,9 +10,9 @@ namespace {
 
 struct Atom {
   enum Kind { kSet, kBegin, kEnd, kRecall } kind = kSet;
-  std::bitset<256> set;     // kSet: characters that match
+  std::bitset<256> set;  // kSet: characters that match
   size_t least = 1, most = 1;
-  std::string name;         // kBegin, kEnd, kRecall
+  std::string name;  // kBegin, kEnd, kRecall
 };
 using Atoms = std::vector<Atom>;
 constexpr size_t kMany = SIZE_MAX;
@@ -64,8 +64,10 @@ bool read_regex(std::string_view r, Atoms* out) {
     } else if (r[k] == '*' || r[k] == '+' || r[k] == '?') {
       return false;
     } else {
-      if (r[k] == '.') a.set.set();
-      else a.set.set(static_cast<unsigned char>(r[k]));
+      if (r[k] == '.')
+        a.set.set();
+      else
+        a.set.set(static_cast<unsigned char>(r[k]));
       ++k;
     }
     if (k < r.size() && (r[k] == '*' || r[k] == '+' || r[k] == '?')) {

@@ -1,6 +1,6 @@
 #pragma once
-// Patterns of golden files: plain text in which blanks stand for any run of blanks, {{regex}} for what it matches, [[NAME:regex]] captures and [[NAME]] is what
-// was captured. Regex here: . [a-z] [^a-z] \d \w \s, escapes, and * + ? after one of these.
+// Patterns of golden files: plain text in which blanks stand for any run of blanks, {{regex}} for what it matches, [[NAME:regex]] captures
+// and [[NAME]] is what was captured. Regex here: . [a-z] [^a-z] \d \w \s, escapes, and * + ? after one of these.
 
 #include <map>
 #include <optional>

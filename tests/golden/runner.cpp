@@ -7,9 +7,7 @@
 #include "ir/support/text.h"
 #include "ir/text.h"
 #include "ir/verifier.h"
-#if __has_include("passes/pipeline.cpp")
 #include "passes/pipeline.h"
-#endif
 
 namespace nnc::golden {
 
@@ -43,8 +41,10 @@ std::vector<std::string> compare_errors(std::vector<Expected> expected, const st
     const auto it = std::find_if(expected.begin(), expected.end(), [&](const Expected& e) {
       return (e.line == 0 || e.line == g.line) && g.text.find(e.text) != std::string::npos;
     });
-    if (it == expected.end()) problems.push_back(cat("line ", g.line, ": unexpected error: ", g.text));
-    else expected.erase(it);
+    if (it == expected.end())
+      problems.push_back(cat("line ", g.line, ": unexpected error: ", g.text));
+    else
+      expected.erase(it);
   }
   for (const Expected& e : expected) problems.push_back(cat("line ", e.line, ": expected error did not occur: ", e.text));
   return problems;
@@ -55,14 +55,6 @@ int line_of(const ParseInfo& info, const Graph* graph, NodeId node) {
     if (l.graph == graph && l.node == node) return l.line;
   }
   return 0;
-}
-
-Status run_passes(Module& m, std::string_view list) {
-#if __has_include("passes/pipeline.cpp")
-  return run_named_passes(m, list);
-#else
-  return Error(Code::kInternal, cat("the pass library is not built; asked for ", list));
-#endif
 }
 
 // The command's output, or the errors that it ended in.
@@ -83,7 +75,7 @@ Outcome run_command(std::string_view command, std::string_view file) {
     if (!out.errors.empty()) return out;
   }
   if (command.starts_with(kOpt)) {
-    Status s = run_passes(m, command.substr(kOpt.size()));
+    Status s = run_named_passes(m, command.substr(kOpt.size()));
     if (s.ok()) s = verify_or_error(m);
     if (!s.ok()) out.errors.push_back({0, s.error().str()});
   } else if (command != "verify" && command != "parse") {
@@ -91,8 +83,10 @@ Outcome run_command(std::string_view command, std::string_view file) {
   }
   out.output = print_module(m);
   const Result<std::unique_ptr<Module>> again = parse_module(out.output);
-  if (!again.ok()) out.errors.push_back({0, cat("the output does not parse: ", again.error().str())});
-  else if (print_module(**again) != out.output) out.errors.push_back({0, "the output prints differently when it is parsed and printed again"});
+  if (!again.ok())
+    out.errors.push_back({0, cat("the output does not parse: ", again.error().str())});
+  else if (print_module(**again) != out.output)
+    out.errors.push_back({0, "the output prints differently when it is parsed and printed again"});
   return out;
 }
 

@@ -13,7 +13,9 @@
 namespace nnc::golden {
 namespace {
 
-bool matches(std::string_view pattern, std::string_view line, Captures captures = {}) { return find(pattern, line, 0, captures).has_value(); }
+bool matches(std::string_view pattern, std::string_view line, Captures captures = {}) {
+  return find(pattern, line, 0, captures).has_value();
+}
 
 TEST(GoldenPattern, TextAndBlanks) {
   EXPECT_TRUE(matches("a b", "xx a   b yy"));
@@ -107,7 +109,9 @@ class GoldenFile : public testing::Test {
     return {std::istreambuf_iterator<char>(in), {}};
   }
   void TearDown() override { std::filesystem::remove(path_); }
-  std::string path_ = (std::filesystem::temp_directory_path() / (std::string("nnc_golden_") + testing::UnitTest::GetInstance()->current_test_info()->name() + ".nnir")).string();
+  std::string path_ = (std::filesystem::temp_directory_path() /
+                       (std::string("nnc_golden_") + testing::UnitTest::GetInstance()->current_test_info()->name() + ".nnir"))
+                          .string();
 };
 
 constexpr const char* kGraph = "graph @main(%x: f32[4]) {\n  %1 = relu(%x) : f32[4]\n  return %1\n}\n";

@@ -1,11 +1,14 @@
 // Runs the stored cases of the model pack through importer, verifier and reference interpreter and compares with the stored answers: the program that shows
-// that models mean in the IR what they mean in ONNX Runtime. `eval_models [MODEL ...] [--steps N] [--import-only] [--text]`; no MODEL: all. Exit code 1 if one differs.
+// that models mean in the IR what they mean in ONNX Runtime. `eval_models [MODEL ...] [--steps N] [--import-only] [--text]`; no MODEL: all. One
+// module holds all profiles of a model. `--file M.onnx --in X.npz --expect Y.npz [--dim NAME=LO..HI ...]` runs any one. Exit code 1 if one differs.
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -86,6 +89,8 @@ Tensor step_of(const Tensor& all, int64_t step) {
 struct Options {
   int64_t steps = INT64_MAX;
   bool import_only = false, text = false;
+  std::string file, in, expect;
+  std::map<std::string, DimSpec> dims;
 };
 
 bool run_case(const Module& module, const std::string& root, const Json& c, const Options& options, std::string* figures) {
@@ -128,6 +133,62 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+// What of a module waits for the host or binds data while it runs.
+std::string host_facts(const Module& m) {
+  size_t binds = 0, branches = 0, data = 0;
+  const Graph& g = *m.entries.front()->graph;
+  for (const NodeId id : g.order()) {
+    const OpKind k = g.node(id).kind;
+    binds += k == OpKind::kBindDims || k == OpKind::kNonZero || k == OpKind::kResolveReshape;
+    branches += k == OpKind::kIf || k == OpKind::kLoop;
+  }
+  for (uint32_t s = 0; s < m.symbols.size(); ++s) data += m.symbols[SymbolId(s)].kind == SymKind::kData;
+  return cat(binds, " data-bound dims, ", branches, " branches and loops, ", data, " data symbols");
+}
+
+std::unique_ptr<Module> import_and_verify(const std::string& name, const std::string& path, size_t nodes, const ImportOptions& import, const Options& options) {
+  const auto start = std::chrono::steady_clock::now();
+  auto module = import_onnx_file(path, import);
+  if (!module.ok()) {
+    std::printf("FAIL  %-24s import: %s\n", name.c_str(), module.error().str().c_str());
+    return nullptr;
+  }
+  const double seconds = seconds_since(start);
+  std::printf("      %-24s %zu nodes -> %zu, %zu entries, %s, %.3f s\n", name.c_str(), nodes, (*module)->entries.front()->graph->node_count(), (*module)->entries.size(),
+              host_facts(**module).c_str(), seconds);
+  if (options.text) std::fputs(print_module(**module).c_str(), stdout);
+  if (const Status s = verify_or_error(**module); !s.ok()) {
+    std::printf("FAIL  %-24s verifier: %s\n", name.c_str(), s.error().str().c_str());
+    return nullptr;
+  }
+  return std::move(*module);
+}
+
+// One model with its inputs and answers: `--file M.onnx --in X.npz --expect Y.npz [--dim NAME=LO..HI ...]`.
+int run_file(const Options& options) {
+  const Bytes file = must(read_file(options.file, kMaxFile), options.file);
+  const OnnxInterface interface = must(read_onnx_interface(file), options.file);
+  ImportOptions import;
+  import.profiles = {{"", options.dims, {}}};
+  const auto module = import_and_verify(options.file, options.file, interface.nodes, import, options);
+  if (module == nullptr) return 1;
+  if (options.in.empty()) return 0;
+  const auto inputs = read_tensors(options.in), answers = read_tensors(options.expect);
+  std::vector<Tensor> args;
+  const Entry& entry = *module->entries.front();
+  for (const ArgBinding& a : entry.args) args.push_back(inputs.at(a.name));
+  Interpreter interpreter(*module);
+  const auto results = must(interpreter.run_entry(entry.name, args), options.file);
+  bool ok = true;
+  for (size_t k = 0; k < entry.results.size(); ++k) {
+    double worst = 0;
+    const bool good = close(results[k], answers.at(entry.results[k].name), 1e-3, 1e-4, &worst);
+    std::printf("%s  %s  max difference %g\n", good ? "pass" : "FAIL", entry.results[k].name.c_str(), worst);
+    ok &= good;
+  }
+  return ok ? 0 : 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -138,8 +199,19 @@ int main(int argc, char** argv) {
     if (arg == "--steps" && k + 1 < argc) options.steps = std::atoll(argv[++k]);
     else if (arg == "--import-only") options.import_only = true;
     else if (arg == "--text") options.text = true;
+    else if (arg == "--file" && k + 1 < argc) options.file = argv[++k];
+    else if (arg == "--in" && k + 1 < argc) options.in = argv[++k];
+    else if (arg == "--expect" && k + 1 < argc) options.expect = argv[++k];
+    else if (arg == "--dim" && k + 1 < argc) {
+      const std::string spec = argv[++k];
+      const size_t equals = spec.find('='), dots = spec.find("..");
+      DimSpec& d = options.dims[spec.substr(0, equals)];
+      d.lo = std::atoll(spec.c_str() + equals + 1);
+      d.hi = dots == std::string::npos ? d.lo : std::atoll(spec.c_str() + dots + 2);
+    }
     else wanted.push_back(arg);
   }
+  if (!options.file.empty()) return run_file(options);
   const char* source = std::getenv("NNC_SOURCE_DIR");
   const char* cache = std::getenv("NNC_MODEL_CACHE");
   if (cache == nullptr) {
@@ -155,36 +227,19 @@ int main(int argc, char** argv) {
     const std::string path = cat(cache, "/", model["onnx"].text);
     const Bytes file = must(read_file(path, kMaxFile), path);
     const OnnxInterface interface = must(read_onnx_interface(file), path);
-    for (const auto& [profile, spec] : model["profiles"].fields) {
-      ImportOptions import;
-      import.profiles = {read_profile(profile, spec, interface)};
-      auto start = std::chrono::steady_clock::now();
-      auto module = import_onnx_file(path, import);
-      const double seconds = seconds_since(start);
-      if (!module.ok()) {
-        std::printf("FAIL  %-24s %-10s import: %s\n", name.c_str(), profile.c_str(), module.error().str().c_str());
-        ++failed;
-        continue;
-      }
-      const Graph& g = *(*module)->entries.front()->graph;
-      std::printf("      %-24s %-10s %zu nodes -> %zu, %.3f s\n", name.c_str(), profile.c_str(), interface.nodes, g.node_count(), seconds);
-      if (options.text) std::fputs(print_module(**module).c_str(), stdout);
-      if (const Status s = verify_or_error(**module); !s.ok()) {
-        std::printf("FAIL  %-24s %-10s verifier: %s\n", name.c_str(), profile.c_str(), s.error().str().c_str());
-        ++failed;
-        continue;
-      }
-      if (options.import_only) continue;
-      for (const auto& [label, c] : model["cases"].fields) {
-        if (c["profile"].text != profile) continue;
-        start = std::chrono::steady_clock::now();
-        std::string figures;
-        const bool ok = run_case(**module, root, c, options, &figures);
-        std::printf("%s  %-24s %-16s %s (%.1f s)\n", ok ? "pass" : "FAIL", name.c_str(), label.c_str(), figures.c_str(), seconds_since(start));
-        std::fflush(stdout);
-        failed += !ok;
-        ++run;
-      }
+    ImportOptions import;
+    for (const auto& [profile, spec] : model["profiles"].fields) import.profiles.push_back(read_profile(profile, spec, interface));
+    const auto module = import_and_verify(name, path, interface.nodes, import, options);
+    if (module == nullptr) ++failed;
+    if (module == nullptr || options.import_only) continue;
+    for (const auto& [label, c] : model["cases"].fields) {
+      const auto start = std::chrono::steady_clock::now();
+      std::string figures;
+      const bool ok = run_case(*module, root, c, options, &figures);
+      std::printf("%s  %-24s %-16s %s (%.1f s)\n", ok ? "pass" : "FAIL", name.c_str(), label.c_str(), figures.c_str(), seconds_since(start));
+      std::fflush(stdout);
+      failed += !ok;
+      ++run;
     }
   }
   std::printf("%d cases, %d failed\n", run, failed);

@@ -36,7 +36,8 @@ TEST(Eval, BindsSymbolsAndRuns) {
 }
 
 TEST(Eval, SolvesLinearExtentsInAnyOrder) {
-  const std::unique_ptr<Module> m = parsed("graph @main(%x: f32[s0+2*s1], %y: f32[3*s0], %z: f32[s0*s1]) {\n  %1 = dims_value() {dims = [s0, s1]} : i64[2]\n  return %1\n}\n");
+  const std::unique_ptr<Module> m = parsed(
+      "graph @main(%x: f32[s0+2*s1], %y: f32[3*s0], %z: f32[s0*s1]) {\n  %1 = dims_value() {dims = [s0, s1]} : i64[2]\n  return %1\n}\n");
   const auto zeros = [](int64_t n) { return Tensor(DType::kF32, {n}); };
   const auto r = run(*m, {zeros(12), zeros(6), zeros(10)});
   ASSERT_TRUE(r.ok()) << r.error().str();
@@ -46,7 +47,8 @@ TEST(Eval, SolvesLinearExtentsInAnyOrder) {
 }
 
 TEST(Eval, WrongInputsNameTheArgument) {
-  const std::unique_ptr<Module> m = parsed("symbols {\n  s0 = input \"batch\" in [1, 4] divisor 2\n}\ngraph @main(%x: f32[s0, 2], %y: f32[s0]) {\n  return %x\n}\n");
+  const std::unique_ptr<Module> m =
+      parsed("symbols {\n  s0 = input \"batch\" in [1, 4] divisor 2\n}\ngraph @main(%x: f32[s0, 2], %y: f32[s0]) {\n  return %x\n}\n");
   const auto error = [&](Tensor x, Tensor y) {
     const auto r = run(*m, {std::move(x), std::move(y)});
     EXPECT_FALSE(r.ok());
@@ -56,7 +58,8 @@ TEST(Eval, WrongInputsNameTheArgument) {
   };
   EXPECT_THAT(error(i64({1, 2}), f32({2}, {1, 2})), HasSubstr("argument \"x\" must be f32[batch, 2], got i64[2]"));
   EXPECT_THAT(error(f32({2, 3}, {1, 2, 3, 4, 5, 6}), f32({2}, {1, 2})), HasSubstr("argument \"x\", axis 1: extent 3 where 2 is expected"));
-  EXPECT_THAT(error(f32({2, 2}, {1, 2, 3, 4}), f32({4}, {1, 2, 3, 4})), HasSubstr("argument \"y\", axis 0: extent 4 where batch = 2 is expected"));
+  EXPECT_THAT(error(f32({2, 2}, {1, 2, 3, 4}), f32({4}, {1, 2, 3, 4})),
+              HasSubstr("argument \"y\", axis 0: extent 4 where batch = 2 is expected"));
   EXPECT_THAT(error(f32({3, 2}, {1, 2, 3, 4, 5, 6}), f32({3}, {1, 2, 3})), HasSubstr("divisible by 2"));
   EXPECT_THAT(error(Tensor(DType::kF32, {6, 2}), Tensor(DType::kF32, {6})), HasSubstr("must be in [1, 4]"));
   EXPECT_FALSE(run(*m, {f32({2}, {1, 2})}).ok());
@@ -78,7 +81,8 @@ TEST(Eval, RoundsToTheDtypeUnlessAnchored) {
 }
 
 TEST(Eval, IntegersWrap) {
-  const std::unique_ptr<Module> m = parsed("graph @main(%x: u8[1], %y: i64[1]) {\n  %1 = add(%x, %x) : u8[1]\n  %2 = add(%y, %y) : i64[1]\n  return %1, %2\n}\n");
+  const std::unique_ptr<Module> m =
+      parsed("graph @main(%x: u8[1], %y: i64[1]) {\n  %1 = add(%x, %x) : u8[1]\n  %2 = add(%y, %y) : i64[1]\n  return %1, %2\n}\n");
   Tensor x(DType::kU8, {1});
   store_i64(DType::kU8, x.data(), 0, 200);
   const auto r = run(*m, {x, i64({INT64_MAX})});
@@ -122,7 +126,8 @@ TEST(Eval, DataSymbolsAreBoundWhileItRuns) {
 }
 
 TEST(Eval, LimitOfElements) {
-  const std::unique_ptr<Module> m = parsed("graph @main(%x: f32[s0]) {\n  %1 = broadcast_to(%x) {shape = [1000000, s0]} : f32[1000000, s0]\n  return %1\n}\n");
+  const std::unique_ptr<Module> m =
+      parsed("graph @main(%x: f32[s0]) {\n  %1 = broadcast_to(%x) {shape = [1000000, s0]} : f32[1000000, s0]\n  return %1\n}\n");
   EvalOptions options;
   options.limits[Limit::kElements] = 1000;
   const auto r = run(*m, {f32({2}, {1, 2})}, options);
@@ -149,7 +154,9 @@ TEST(Eval, EveryDtypeThroughTheCarriers) {
     } else if (is_complex(dtype)) {
       for (float& v : tensor.as_mut<float>()) v = 1.5f;
     } else {
-      for (int64_t k = 0; k < 16; ++k) is_float(dtype) ? store_f64(dtype, tensor.data(), k, 0.5 * static_cast<double>(rng.below(8))) : store_i64(dtype, tensor.data(), k, rng.below(2));
+      for (int64_t k = 0; k < 16; ++k)
+        is_float(dtype) ? store_f64(dtype, tensor.data(), k, 0.5 * static_cast<double>(rng.below(8)))
+                        : store_i64(dtype, tensor.data(), k, rng.below(2));
     }
     const EvalTensor carried = EvalTensor::from(tensor);
     EXPECT_TRUE(carried.to_tensor().same_bits(tensor)) << dtype_name(dtype);
@@ -161,7 +168,8 @@ TEST(Eval, EveryDtypeThroughTheCarriers) {
 constexpr const char* kLoop =
     "symbols {\n  s0 = data in [0, 100]\n  s1 = data in [0, 100]\n  s2 = data in [0, 100]\n}\n"
     "graph @main(%n: i64[], %x: f32[1]) {\n"
-    "  %r, %all = loop(%n, _, %x, %x) {carried = 1, scan = 1, trip = [s2], carried_symbols = [s0], result_symbols = [s1]} : f32[s1], f32[s2, 1]\n"
+    "  %r, %all = loop(%n, _, %x, %x) {carried = 1, scan = 1, trip = [s2], carried_symbols = [s0], result_symbols = [s1]} : f32[s1], "
+    "f32[s2, 1]\n"
     "    region @body(%i: i64[], %c: bool[], %a: f32[s0], %w: f32[1]) {\n"
     "      %two = constant() {value = i64[] {2}} : i64[]\n"
     "      %small = less(%i, %two) : bool[]\n"

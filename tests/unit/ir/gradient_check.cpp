@@ -194,19 +194,7 @@ class Check {
 
 }  // namespace
 
-Draw::Draw(const std::string& seed) : state_(14695981039346656037ull) {
-  for (const char ch : seed) state_ = (state_ ^ static_cast<unsigned char>(ch)) * 1099511628211ull;
-}
-
-uint64_t Draw::next() {
-  uint64_t z = state_ += 0x9e3779b97f4a7c15ull;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-  return z ^ (z >> 31);
-}
-
 void check_gradient(const GradientCase& c) {
-  if (op_def(OpKind::kReduce).eval == nullptr) GTEST_SKIP() << "sums cannot be evaluated";
   ASSERT_NE(op_def(c.kind).gradient, nullptr) << op_name(c.kind);
   Check check(c);
   const Status s = check.run();

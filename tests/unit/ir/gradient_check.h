@@ -36,16 +36,4 @@ std::vector<GradientCase> elementwise_gradient_cases();
 std::vector<GradientCase> movement_gradient_cases();
 std::vector<GradientCase> neural_gradient_cases();  // reductions, norms, contractions, windows, attention, recurrent
 
-// Drawing that depends on nothing but its seed.
-class Draw {
- public:
-  explicit Draw(const std::string& seed);
-  uint64_t next();
-  int64_t below(int64_t n) { return static_cast<int64_t>(next() % static_cast<uint64_t>(n)); }
-  double uniform(double lo, double hi) { return lo + (hi - lo) * static_cast<double>(next() >> 11) * 0x1p-53; }
-
- private:
-  uint64_t state_;
-};
-
 }  // namespace nnc

@@ -55,7 +55,6 @@ TEST(Gradient, EqualOperandsShare) {
 
 // A checker that cannot fail would prove nothing: a zero gradient at a step must be found.
 TEST(Gradient, CheckerFindsAWrongOne) {
-  if (op_def(OpKind::kReduce).eval == nullptr) GTEST_SKIP() << "sums cannot be evaluated";
   GradientCase c{.name = "planted", .kind = OpKind::kRound, .operands = {{.dims = {1}, .values = {0.5}}}};  // a step inside the difference
   testing::TestPartResultArray failures;
   {

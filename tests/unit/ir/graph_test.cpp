@@ -184,7 +184,8 @@ TEST(Builder, DimsOfUsesShapeValuesElseMintsSymbols) {
 
 TEST(Verifier, BrokenLinksAreFound) {
   const auto broken = [](auto&& damage) {
-    const std::unique_ptr<Module> m = parsed("graph @main(%x: f32[4]) {\n  %1 = relu(%x) : f32[4]\n  %2 = neg(%1) : f32[4]\n  return %2\n}\n");
+    const std::unique_ptr<Module> m =
+        parsed("graph @main(%x: f32[4]) {\n  %1 = relu(%x) : f32[4]\n  %2 = neg(%1) : f32[4]\n  return %2\n}\n");
     EXPECT_TRUE(verify(*m).empty());
     damage(*m->entries[0]->graph);
     return !verify(*m).empty();

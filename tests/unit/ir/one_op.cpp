@@ -67,4 +67,15 @@ std::string eval_text(OpKind kind, std::vector<EvalTensor> operands, AttrList at
   return r.ok() ? text(*r) : cat("error: ", r.error().message);
 }
 
+Draw::Draw(const std::string& seed) : state_(14695981039346656037ull) {
+  for (const char ch : seed) state_ = (state_ ^ static_cast<unsigned char>(ch)) * 1099511628211ull;
+}
+
+uint64_t Draw::next() {
+  uint64_t z = state_ += 0x9e3779b97f4a7c15ull;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+  return z ^ (z >> 31);
+}
+
 }  // namespace nnc

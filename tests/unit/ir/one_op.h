@@ -24,4 +24,16 @@ std::string text(const EvalTensor& t);
 // `text` of the result, or "error: " and the message.
 std::string eval_text(OpKind kind, std::vector<EvalTensor> operands, AttrList attrs = {});
 
+// Drawing that depends on nothing but its seed.
+class Draw {
+ public:
+  explicit Draw(const std::string& seed);
+  uint64_t next();
+  int64_t below(int64_t n) { return static_cast<int64_t>(next() % static_cast<uint64_t>(n)); }
+  double uniform(double lo, double hi) { return lo + (hi - lo) * static_cast<double>(next() >> 11) * 0x1p-53; }
+
+ private:
+  uint64_t state_;
+};
+
 }  // namespace nnc

@@ -1,5 +1,7 @@
 #include "tests/unit/ir/test_graphs.h"
 
+#include <numeric>
+
 #include "ir/support/text.h"
 
 namespace nnc::test {
@@ -12,7 +14,8 @@ class Generator {
 
   std::unique_ptr<Module> run() {
     m_->metadata["seed"] = cat(rng_.next());
-    batch_ = Dim(m_->symbols.input("batch \"b\"", 1, 64, 1, rng_.below(2) == 0 ? 0 : 8, rng_.below(4) == 0 ? Binding::kBounded : Binding::kExact));
+    batch_ = Dim(
+        m_->symbols.input("batch \"b\"", 1, 64, 1, rng_.below(2) == 0 ? 0 : 8, rng_.below(4) == 0 ? Binding::kBounded : Binding::kExact));
     length_ = Dim(m_->symbols.input("", 8, kDimMax, 8));
     Tensor initial(DType::kF32, {4});
     initial.as_mut<float>()[2] = -0.0f;
@@ -27,8 +30,11 @@ class Generator {
   LocId loc() {
     switch (rng_.below(4)) {
       case 0: return {};
-      case 1: return m_->add_loc({.node = cat("/layer.", rng_.below(5), "/Add"), .op = "Add", .scope = "enc\toder", .file = {}, .line = 0, .fused = {}});
-      case 2: return m_->add_loc({.node = {}, .op = {}, .scope = {}, .file = "m.cpp", .line = static_cast<int>(rng_.below(90)), .fused = {}});
+      case 1:
+        return m_->add_loc(
+            {.node = cat("/layer.", rng_.below(5), "/Add"), .op = "Add", .scope = "enc\toder", .file = {}, .line = 0, .fused = {}});
+      case 2:
+        return m_->add_loc({.node = {}, .op = {}, .scope = {}, .file = "m.cpp", .line = static_cast<int>(rng_.below(90)), .fused = {}});
       default: {
         const LocId parts[] = {loc(), loc()};
         return m_->fuse_locs(parts);
@@ -39,7 +45,8 @@ class Generator {
   void entry(const std::string& name, bool has_state) {
     Entry& e = m_->add_entry(name, rng_.below(2) == 0 ? "short" : "");
     Graph& g = *e.graph;
-    std::vector<ValueId> values = {g.add_input(Type::tensor(DType::kF32, {batch_, length_}), "x"), g.add_input(Type::tensor(DType::kF32, {batch_, 1}), "y"),
+    std::vector<ValueId> values = {g.add_input(Type::tensor(DType::kF32, {batch_, length_}), "x"),
+                                   g.add_input(Type::tensor(DType::kF32, {batch_, 1}), "y"),
                                    g.add_input(Type::tensor(DType::kF32, {4}), "w")};
     e.args = {{"x", {}}, {"y", {}}, {"w", has_state ? StateId(0) : StateId()}};
     ValueId state = values[2];
@@ -61,7 +68,7 @@ class Generator {
       case 3: made = scaled(b, x); break;
       case 4: made = transposed(b, x); break;
       case 5: made = flattened(b, x); break;
-      case 6: made = b.reduce("max", x, {}, true); break;
+      case 6: made = b.reduce("max", x, {0}, true); break;
       case 7: made = b.cast(*b.cast(x, DType::kF16), DType::kF32); break;
       default:
         if (depth > 0) made = branch(g, b, x, depth);
@@ -91,8 +98,10 @@ class Generator {
   }
   Result<ValueId> branch(Graph& g, Builder& b, ValueId x, int depth) {
     NNC_ASSIGN(const ValueId zero, b.scalar(DType::kF32, 0));
-    NNC_ASSIGN(const ValueId least, b.reduce("max", x, {}, false));
-    NNC_ASSIGN(const ValueId condition, b.binary(OpKind::kLess, zero, least));
+    std::vector<int64_t> axes(b.shape(x).size());
+    std::iota(axes.begin(), axes.end(), 0);
+    NNC_ASSIGN(const ValueId greatest, axes.empty() ? Result<ValueId>(x) : b.reduce("max", x, std::move(axes), false));
+    NNC_ASSIGN(const ValueId condition, b.binary(OpKind::kLess, zero, greatest));
     std::vector<RegionId> regions;
     for (const char* name : {"then", "else"}) {
       regions.push_back(g.add_region(name));
@@ -100,8 +109,10 @@ class Generator {
       std::vector<ValueId> values = {r.add_input(g.type(x))};
       for (int k = 0; k < 3; ++k) step(r, values, depth - 1);
       const ValueId out = values.back();
-      if (r.type(out) == g.type(x)) r.set_outputs({out});
-      else r.set_outputs({values[0]});
+      if (r.type(out) == g.type(x))
+        r.set_outputs({out});
+      else
+        r.set_outputs({values[0]});
     }
     NNC_ASSIGN(const std::vector<ValueId> results, b.ops(OpKind::kIf, {condition, x}, {}, std::move(regions)));
     return results[0];

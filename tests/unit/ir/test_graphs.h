@@ -1,6 +1,6 @@
 #pragma once
-// Small random modules, built through Builder, for tests that need many different ones. Uses element-wise, movement and reduction ops, symbolic dims,
-// constants, locations, states, an `if` region and shape values.
+// Small random modules, built through Builder, for tests that need many different ones. Uses element-wise, movement and reduction ops,
+// symbolic dims, constants, locations, states, an `if` region and shape values.
 
 #include <gtest/gtest.h>
 

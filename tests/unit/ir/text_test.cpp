@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "ir/support/text.h"
 #include "ir/verifier.h"
@@ -18,9 +19,14 @@ using test::random_module;
 using testing::HasSubstr;
 
 TEST(IrText, RandomModulesComeBackByteForByte) {
+  std::map<std::string, int> seen;
   for (uint64_t seed = 0; seed < 150; ++seed) {
     const std::unique_ptr<Module> m = random_module(seed);
     const std::string text = print_module(*m);
+    for (const char* word :
+         {"region @then", "floordiv", "fused [", "states {", "bounded", "profile", "reshape(", "transpose(", "alpha = "}) {
+      if (text.find(word) != std::string::npos) ++seen[word];
+    }
     Result<std::unique_ptr<Module>> again = parse_module(text);
     ASSERT_TRUE(again.ok()) << again.error().str() << "\n" << text;
     ASSERT_EQ(print_module(**again), text);
@@ -30,6 +36,8 @@ TEST(IrText, RandomModulesComeBackByteForByte) {
       EXPECT_EQ(canonical_hash(*m->entries[k]->graph), canonical_hash(*(*again)->entries[k]->graph));
     }
   }
+  EXPECT_EQ(seen.size(), 9u);
+  for (const auto& [word, count] : seen) EXPECT_GE(count, 20) << word;
 }
 
 TEST(IrText, ShapeValuesComeBack) {
@@ -75,7 +83,8 @@ TEST(IrText, EveryElementComesBackBitForBit) {
 TEST(IrText, SpecialFloatsAreReadable) {
   const float values[] = {0.1f, -0.0f, std::numeric_limits<float>::infinity(), 1e-45f};
   Module m;
-  EXPECT_THAT(print_module(with_constant(m, Tensor::of<float>(DType::kF32, {4}, values))), HasSubstr("value = f32[4] {0.1, -0, inf, 1e-45}}"));
+  EXPECT_THAT(print_module(with_constant(m, Tensor::of<float>(DType::kF32, {4}, values))),
+              HasSubstr("value = f32[4] {0.1, -0, inf, 1e-45}}"));
 }
 
 TEST(IrText, LargeConstantsAreReadFromTheSideFile) {
@@ -141,8 +150,10 @@ TEST(IrText, BrokenTextIsACleanError) {
   test::Rng rng(11);
   for (size_t k = 0; k < 600; ++k) {
     std::string broken = text;
-    if (k % 2 == 0) broken.resize(static_cast<size_t>(rng.below(static_cast<int64_t>(text.size()))));
-    else broken[static_cast<size_t>(rng.below(static_cast<int64_t>(text.size())))] = "%@#s(){}[]<>,=:\"0 9x\n"[rng.below(20)];
+    if (k % 2 == 0)
+      broken.resize(static_cast<size_t>(rng.below(static_cast<int64_t>(text.size()))));
+    else
+      broken[static_cast<size_t>(rng.below(static_cast<int64_t>(text.size())))] = "%@#s(){}[]<>,=:\"0 9x\n"[rng.below(20)];
     Result<std::unique_ptr<Module>> m = parse_module(broken);
     if (m.ok()) {
       (void)verify(**m);
@@ -170,15 +181,18 @@ TEST(IrText, SymbolsKeepTheirNumbersAndDefinitions) {
 
 TEST(IrText, HashDoesNotSeeNamesLocationsOrOrder) {
   const auto hash = [](const char* body) {
-    const std::unique_ptr<Module> m = parsed(cat("locations {\n  #0 = node \"n\"\n}\ngraph @", body[0], "(%x: f32[4], %y: f32[4]) {\n", body + 1, "}\n"));
+    const std::unique_ptr<Module> m =
+        parsed(cat("locations {\n  #0 = node \"n\"\n}\ngraph @", body[0], "(%x: f32[4], %y: f32[4]) {\n", body + 1, "}\n"));
     return canonical_hash(*m->entries[0]->graph);
   };
   const Digest a = hash("a  %1 = relu(%x) : f32[4]\n  %2 = neg(%y) : f32[4]\n  %3 = add(%1, %2) : f32[4]\n  return %3\n");
   EXPECT_EQ(a, hash("b  %p = neg(%y) : f32[4] loc #0\n  %q = relu(%x) : f32[4]\n  %r = add(%q, %p) : f32[4]\n  return %r\n"));
   EXPECT_NE(a, hash("a  %1 = relu(%y) : f32[4]\n  %2 = neg(%x) : f32[4]\n  %3 = add(%1, %2) : f32[4]\n  return %3\n"));
   EXPECT_NE(a, hash("a  %1 = relu(%x) : f32[4]\n  %2 = neg(%y) : f32[4]\n  %3 = add(%2, %1) : f32[4]\n  return %3\n"));
-  EXPECT_EQ(hash("a  %1 = hard_sigmoid(%x) : f32[4]\n  return %1\n"), hash("a  %1 = hard_sigmoid(%x) {alpha = 0.2, beta = 0.5} : f32[4]\n  return %1\n"));
-  EXPECT_NE(hash("a  %1 = hard_sigmoid(%x) : f32[4]\n  return %1\n"), hash("a  %1 = hard_sigmoid(%x) {alpha = 0.25} : f32[4]\n  return %1\n"));
+  EXPECT_EQ(hash("a  %1 = hard_sigmoid(%x) : f32[4]\n  return %1\n"),
+            hash("a  %1 = hard_sigmoid(%x) {alpha = 0.2, beta = 0.5} : f32[4]\n  return %1\n"));
+  EXPECT_NE(hash("a  %1 = hard_sigmoid(%x) : f32[4]\n  return %1\n"),
+            hash("a  %1 = hard_sigmoid(%x) {alpha = 0.25} : f32[4]\n  return %1\n"));
 }
 
 }  // namespace

@@ -1,0 +1,72 @@
+#pragma once
+// What matrix products and dense convolutions have in common on the CPU: a register tile of rows by whole panels of 16 columns, whose inner dimension is walked by the class at hand. Internal to the skeletons.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "codegen/epilogue.h"
+#include "codegen/skeletons.h"
+
+namespace nnc {
+
+inline constexpr int64_t kPanel = 16;
+
+struct Tiling {
+  int lanes = 16;
+  int rows = 8;
+  int panels = 3;
+};
+// Rows m and columns n by typical size; accumulators of type `acc`.
+Tiling choose_tiling(const Target& t, const SymbolTable& s, const Dim& m, const Dim& n, DType acc);
+DType accumulator_of(const Graph& g, const Node& node);
+
+// One step of the inner dimension: its flat position in the right operand's panels, and the loop variables it consists of.
+struct DepthStep {
+  Expr flat;
+  std::vector<Expr> vars;
+};
+
+class TileProduct {
+ public:
+  TileProduct(const Graph& g, const Target& t, ValueId result, DType acc, Tiling x);
+  virtual ~TileProduct() = default;
+
+  KernelBuilder k;
+  GroupBody body;
+  ArgRecorder args;
+
+ protected:
+  // The inner dimension, innermost loop last.
+  virtual void walk_depth(const std::function<void(const DepthStep&)>& step) = 0;
+  // The left operand's element of the row at hand (axis row_axis()), compute type, x1.
+  virtual Expr left(const DepthStep& d) = 0;
+  // Coordinates of the result from the axes.
+  virtual Coords result_coords() = 0;
+  // Added to the accumulator before the epilogue, or invalid.
+  virtual Expr bias(Expr) { return {}; }
+  // One column of the result is asked for though panels have 16 (vectors as right operands).
+  virtual bool single_column() const { return false; }
+
+  uint32_t row_axis() const { return static_cast<uint32_t>(axes_.size() - 2); }
+  uint32_t column_axis() const { return static_cast<uint32_t>(axes_.size() - 1); }
+  // Rows [begin, end) by the panels of one task.
+  void panels(Expr begin, Expr end, Expr first_panel);
+  void rows(Expr begin, Expr end, Expr panel, int panels, bool masked);
+  void tile(Expr m0, int rows, Expr panel, int panels, bool masked);
+  void set_row(Expr m, Expr n);
+  BufId find_input(ValueId v);
+
+  const Graph& g_;
+  const ValueId result_;
+  const DType acc_;
+  const Tiling x_;
+  Epilogue epilogue_;
+  Dim m_, n_, depth_, panels_;  // kernel dims: rows, columns, inner extent, ceil(n / 16)
+  BufId right_;
+  DType right_type_ = DType::kF32;
+  Expr right_base_;             // where this task's panels begin
+  std::vector<IterAxis> axes_;  // batch axes, then rows, then columns
+};
+
+}  // namespace nnc

@@ -1,0 +1,51 @@
+#include "ir/ops/body_util.h"
+
+namespace nnc {
+
+std::vector<Coord> axes_between(const Coords& coords, size_t begin, size_t end) {
+  std::vector<Coord> out;
+  for (size_t i = begin; i < end; ++i) out.push_back(coords[i]);
+  return out;
+}
+
+namespace {
+
+Expr as_wide(BodyContext& c, Expr bound, Expr like) { return c.k().splat(bound, c.k().lanes(like)); }
+
+}  // namespace
+
+Expr below(BodyContext& c, const Coord& a, Expr bound) {
+  const Expr v = c.s.vector(a);
+  return c.k().lt(v, as_wide(c, bound, v));
+}
+
+Expr at_or_above(BodyContext& c, const Coord& a, Expr bound) {
+  const Expr v = c.s.vector(a);
+  return c.k().le(as_wide(c, bound, v), v);
+}
+
+Expr both(BodyContext& c, Expr a, Expr b) { return !a.valid() ? b : !b.valid() ? a : c.k().logical_and(a, b); }
+
+bool never_empty(BodyContext& c, const Dim& graph_dim) { return c.k().symbols().at_least(c.s.dim(graph_dim), 1) == Ternary::kYes; }
+
+Expr not_empty(BodyContext& c, const Dim& graph_dim) {
+  if (never_empty(c, graph_dim)) return {};
+  return c.k().lt(c.k().index(0), c.k().dim(c.s.dim(graph_dim)));
+}
+
+Expr uniform(BodyContext& c, const Coord& a) {
+  for (const CoordTerm& t : a.terms) {
+    if (t.axis == kLaneAxis) return c.s.cannot_vectorise(KType::index());
+  }
+  return c.s.scalar(a);
+}
+
+Coord checked_index(BodyContext& c, Expr index, const Dim& extent, std::string what) {
+  KernelBuilder& k = c.k();
+  Expr i = k.lanes(index) > 1 ? c.s.cannot_vectorise(KType::index()) : k.to_index(index);
+  const Dim n = c.s.dim(extent);
+  i = k.let("i", k.select(k.lt(i, k.index(0)), k.add(i, k.dim(n)), i));
+  return c.s.opaque(c.s.check(i, extent, std::move(what)), 0, k.symbols().sub(n, 1));
+}
+
+}  // namespace nnc

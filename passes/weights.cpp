@@ -1,0 +1,159 @@
+#include "passes/weights.h"
+
+#include <cstring>
+
+#include "ir/ops/panel.h"
+
+namespace nnc {
+
+std::vector<double> doubles_of(const Tensor& t) {
+  std::vector<double> values(static_cast<size_t>(t.count()));
+  for (size_t k = 0; k < values.size(); ++k) values[k] = t.f64(static_cast<int64_t>(k));
+  return values;
+}
+
+Tensor vector_of(DType dtype, const std::vector<double>& values) {
+  Tensor t(dtype, {static_cast<int64_t>(values.size())});
+  for (size_t k = 0; k < values.size(); ++k) store_f64(dtype, t.data(), static_cast<int64_t>(k), values[k]);
+  return t;
+}
+
+namespace {
+
+// Weights as [outer, outputs, inner]; the outputs of a grouped conv_transpose lie on two axes: the group, then axis 1.
+struct OutputAxes {
+  int64_t groups = 1, outer = 1, outputs = 1, inner = 1;  // [groups, outer, outputs, inner]
+};
+OutputAxes output_axes(const Node& node, const std::vector<int64_t>& dims) {
+  OutputAxes a;
+  if (node.kind == OpKind::kMatMul) {
+    const bool transposed = node.i("transpose_b") != 0;
+    a.outputs = dims[transposed ? 0 : 1];
+    (transposed ? a.inner : a.outer) = dims[transposed ? 1 : 0];
+    return a;
+  }
+  const int64_t spatial = element_count(std::span(dims).subspan(2));
+  if (node.kind == OpKind::kConv) {
+    a.outputs = dims[0];
+    a.inner = dims[1] * spatial;
+    return a;
+  }
+  a.groups = node.i("group");
+  a.outer = dims[0] / a.groups;
+  a.outputs = dims[1];
+  a.inner = spatial;
+  return a;
+}
+
+}  // namespace
+
+size_t linear_outputs(const Graph& g, const Node& node) {
+  const Shape& y = g.type(node.results[0]).shape;
+  const Dim& d = node.kind == OpKind::kMatMul ? y.back() : y[1];
+  return static_cast<size_t>(d.constant());
+}
+
+bool linear_is_plain(const Graph& g, const Node& node) {
+  const Type& w = g.type(node.operands[1]);
+  if (node.has_attr("accumulate") || !is_float(w.dtype) || dtype_bits(w.dtype) < 16) return false;
+  if (node.kind == OpKind::kMatMul) return node.s("b_format").empty() && w.rank() == 2 && g.type(node.results[0]).rank() >= 2;
+  return node.s("w_format").empty() && node.s("layout") == "nchw";
+}
+
+Tensor scale_outputs(const Node& node, const Tensor& weights, const std::vector<double>& factors) {
+  const OutputAxes a = output_axes(node, weights.dims());
+  NNC_CHECK(static_cast<int64_t>(factors.size()) == a.groups * a.outputs, "one factor per output");
+  Tensor t(weights.dtype(), weights.dims());
+  int64_t at = 0;
+  for (int64_t g = 0; g < a.groups; ++g) {
+    for (int64_t o = 0; o < a.outer; ++o) {
+      for (int64_t k = 0; k < a.outputs; ++k) {
+        const double f = factors[static_cast<size_t>(g * a.outputs + k)];
+        for (int64_t i = 0; i < a.inner; ++i, ++at) store_f64(t.dtype(), t.data(), at, weights.f64(at) * f);
+      }
+    }
+  }
+  return t;
+}
+
+namespace {
+
+template <class F> void with_element(size_t bytes, F&& f) {
+  switch (bytes) {
+    case 1: f(uint8_t{}); return;
+    case 2: f(uint16_t{}); return;
+    case 4: f(uint32_t{}); return;
+    default: f(uint64_t{}); return;
+  }
+}
+
+size_t element_bytes(const Tensor& t) {
+  NNC_CHECK(dtype_bits(t.dtype()) >= 8 && dtype_bits(t.dtype()) <= 64, "elements of 1 to 8 bytes");
+  return static_cast<size_t>(dtype_bits(t.dtype())) / 8;
+}
+
+}  // namespace
+
+Tensor transposed(const Tensor& t, const std::vector<int64_t>& perm) {
+  const size_t rank = perm.size();
+  std::vector<int64_t> strides(rank, 1), dims(rank), step(rank);
+  for (size_t k = rank; k-- > 1;) strides[k - 1] = strides[k] * t.dims()[k];
+  for (size_t k = 0; k < rank; ++k) {
+    dims[k] = t.dims()[static_cast<size_t>(perm[k])];
+    step[k] = strides[static_cast<size_t>(perm[k])];
+  }
+  Tensor out(t.dtype(), dims);
+  const int64_t count = out.count();
+  if (count == 0) return out;
+  with_element(element_bytes(t), [&](auto zero) {
+    using T = decltype(zero);
+    const T* from = static_cast<const T*>(t.data());
+    T* to = static_cast<T*>(out.data());
+    const int64_t inner = rank == 0 ? 1 : dims[rank - 1], inner_step = rank == 0 ? 0 : step[rank - 1];
+    std::vector<int64_t> at(rank, 0);
+    int64_t offset = 0;
+    for (int64_t done = 0; done < count; done += inner) {
+      for (int64_t i = 0; i < inner; ++i) to[done + i] = from[offset + i * inner_step];
+      for (size_t k = rank < 2 ? 0 : rank - 1; k-- > 0;) {
+        offset += step[k];
+        if (++at[k] < dims[k]) break;
+        offset -= step[k] * dims[k];
+        at[k] = 0;
+      }
+    }
+  });
+  return out;
+}
+
+Tensor packed_panels(const Tensor& t, bool transposed) {
+  const size_t rank = t.dims().size();
+  const int64_t depth = panel_depth(t.dtype());
+  NNC_CHECK(rank >= 2 && depth > 0, "matrices of a dtype that is packed");
+  int64_t k = t.dims()[rank - 2], n = t.dims()[rank - 1];
+  if (transposed) std::swap(k, n);
+  const int64_t row = transposed ? 1 : n, column = transposed ? k : 1;  // strides of the source
+  const int64_t panels = (n + kPanelWidth - 1) / kPanelWidth, groups = (k + depth - 1) / depth;
+  std::vector<int64_t> dims(t.dims().begin(), t.dims().end() - 2);
+  const int64_t batch = element_count(dims);
+  dims.insert(dims.end(), {panels, groups, kPanelWidth});
+  if (depth > 1) dims.push_back(depth);
+  Tensor out(t.dtype(), dims);
+  with_element(element_bytes(t), [&](auto zero) {
+    using T = decltype(zero);
+    const T* from = static_cast<const T*>(t.data());
+    T* to = static_cast<T*>(out.data());
+    for (int64_t b = 0; b < batch; ++b, from += k * n) {
+      for (int64_t p = 0; p < panels; ++p, to += groups * kPanelWidth * depth) {
+        const int64_t width = std::min(kPanelWidth, n - p * kPanelWidth);
+        for (int64_t r = 0; r < k; ++r) {
+          const T* source = from + r * row + p * kPanelWidth * column;
+          T* target = to + r / depth * kPanelWidth * depth + r % depth;
+          for (int64_t c = 0; c < width; ++c) target[c * depth] = source[c * column];
+        }
+      }
+    }
+  });
+  return out;
+}
+
+}  // namespace nnc
