@@ -6,6 +6,7 @@
 #include "frontend/onnx/import_model.h"
 #include "ir/builder.h"
 #include "ir/eval.h"
+#include "ir/shape_values.h"
 #include "ir/support/text.h"
 
 namespace nnc::onnx {
@@ -38,15 +39,44 @@ bool foldable(const Graph& g, const Node& n) {
   return true;
 }
 
+// The tensor that a value is, if that is known without computing: a constant, or a shape value made of numbers.
+std::optional<Tensor> known_tensor(const Graph& g, ValueId v) {
+  if (const Tensor* t = const_value(g, v)) return *t;
+  const ShapeValue& known = g.shape_value(v);
+  const Type& type = g.type(v);
+  if (!known.known || !type.is_tensor() || type.rank() > 1) return std::nullopt;
+  Tensor t(type.dtype, type.rank() == 0 ? std::vector<int64_t>{} : std::vector<int64_t>{static_cast<int64_t>(known.elems.size())});
+  for (size_t k = 0; k < known.elems.size(); ++k) {
+    const auto& e = known.elems[k];
+    if (!e || !e->dim.is_const()) return std::nullopt;
+    const auto at = static_cast<int64_t>(k);
+    if (!is_float(type.dtype)) {
+      if (e->num != 1 || e->den != 1) return std::nullopt;
+      store_i64(type.dtype, t.data(), at, e->dim.constant());
+    } else {
+      const std::optional<double> number = constant_value(*e);
+      if (!number) return std::nullopt;
+      store_f64(type.dtype, t.data(), at, *number);
+    }
+  }
+  return t;
+}
+
 }  // namespace
 
 std::optional<Tensor> Importer::fold(Graph& graph, ValueId v) {
-  if (const Tensor* t = const_value(graph, v)) return *t;
+  if (auto t = known_tensor(graph, v)) return t;
   std::set<NodeId> needed;
+  std::map<ValueId, Tensor> leaves;
   std::vector<ValueId> todo = {v};
   while (!todo.empty()) {
     const ValueId next = todo.back();
     todo.pop_back();
+    if (leaves.contains(next)) continue;
+    if (auto t = known_tensor(graph, next); t && t->count() <= kMaxFoldElements) {
+      leaves[next] = std::move(*t);
+      continue;
+    }
     const Node* n = def_of(graph, next);
     if (n == nullptr) return std::nullopt;
     if (!needed.insert(graph.value(next).def).second) continue;
@@ -59,6 +89,11 @@ std::optional<Tensor> Importer::fold(Graph& graph, ValueId v) {
   Module scratch;
   Entry& entry = scratch.add_entry("fold");
   std::map<ValueId, ValueId> copy;
+  for (auto& [leaf, tensor] : leaves) {
+    auto made = Builder(*entry.graph).constant(std::move(tensor));
+    if (!made.ok()) return std::nullopt;
+    copy[leaf] = *made;
+  }
   for (const NodeId id : needed) {
     const Node& n = graph.node(id);
     std::vector<ValueId> operands;
@@ -71,7 +106,7 @@ std::optional<Tensor> Importer::fold(Graph& graph, ValueId v) {
     }
     auto made = entry.graph->append(n.kind, std::move(operands), std::move(attrs), {});
     if (!made.ok()) return std::nullopt;
-    for (size_t k = 0; k < n.results.size(); ++k) copy[n.results[k]] = entry.graph->node(*made).results[k];
+    for (size_t k = 0; k < n.results.size(); ++k) copy.try_emplace(n.results[k], ValueId()).first->second = entry.graph->node(*made).results[k];
   }
   entry.graph->set_outputs({copy[v]});
   EvalOptions options;
