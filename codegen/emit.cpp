@@ -1,5 +1,7 @@
 #include "codegen/emit.h"
 
+#include <algorithm>
+
 #include "ir/support/text.h"
 
 namespace nnc {
@@ -25,6 +27,17 @@ void SourceWriter::close(std::string_view tail) {
 
 std::string UnitEmitter::var_name(const Kernel& k, VarId v) { return cat(k.vars[v].name, "_", v.v); }
 std::string UnitEmitter::buffer_name(const Kernel& k, BufId b) { return b.v < k.param_count ? k.buffers[b].name : cat(k.buffers[b].name, "_", b.v); }
+
+std::string dim_text(const Dim& d) {
+  std::string s;
+  for (const Term& t : d.terms()) {
+    if (!s.empty()) s += " + ";
+    s += cat("idx(", t.coeff, ")");
+    for (uint32_t sym : t.mono.s)
+      if (sym) s += cat(" * d", sym - 1);
+  }
+  return s.empty() ? "idx(0)" : s;
+}
 
 std::string UnitEmitter::type(const KType& t) {
   types_.insert(t);
@@ -116,6 +129,7 @@ std::string UnitEmitter::expr(const Kernel& k, ExprId id) {
   const bool is_cast = e.op >= ExprOp::kCastTrunc && e.op <= ExprOp::kCastMask;
   std::string name = cat(expr_op_name(e.op), "_", from_names ? type(from) : t);
   if (is_cast) name = cat(expr_op_name(e.op), "_", t, "_from_", type(from));
+  std::replace(name.begin(), name.end(), '.', '_');
   return call(k, helper(name, from), args);
 }
 
@@ -130,6 +144,7 @@ void UnitEmitter::statement(SourceWriter& w, const Kernel& k, const Stmt& s) {
     case StmtKind::kSet: w.line(cat(var_name(k, s.var), " = ", expr(k, s.value), ";")); break;
     case StmtKind::kFor: {
       const std::string v = var_name(k, s.var);
+      if (s.unroll && !d_.unroll().empty()) w.line(d_.unroll());
       w.open(cat("for (idx ", v, " = ", expr(k, s.index), ", ", v, "_end = ", expr(k, s.index2), "; ", v, " < ", v, "_end; ", v, " += ", s.n, ")"));
       statements(w, k, s.body);
       w.close();
@@ -202,7 +217,7 @@ void UnitEmitter::memory(SourceWriter& w, const Kernel& k, const Stmt& s) {
     if (s.mask.valid()) args.push_back(expr(k, s.mask));
     w.line(call(k, h, args) + ";");
   } else if (s.kind == StmtKind::kPrefetch) {
-    w.line(cat("__builtin_prefetch(&", buffer_name(k, s.buf), "[", expr(k, s.index), "]);"));
+    w.line(d_.prefetch(buffer_name(k, s.buf), expr(k, s.index)));
   } else {
     static constexpr const char* kNames[] = {"add", "min", "max", "or", "cas"};
     h.type = k.exprs[s.value].type;
@@ -233,8 +248,7 @@ void UnitEmitter::threads(SourceWriter& w, const Kernel& k, const Stmt& s) {
     h.what = HelperKey::kCopy;
     if (static_cast<CopyOp>(s.op) == CopyOp::kAsync) {
       h.name = cat("copy_async_", s.n);
-      std::vector<std::string> args{cat("&", buffer_name(k, s.buf), "[", expr(k, s.index), "]"), cat("&", buffer_name(k, s.buf2), "[", expr(k, s.index2), "]"),
-                                    s.mask.valid() ? expr(k, s.mask) : "true"};
+      std::vector<std::string> args{buffer_name(k, s.buf), expr(k, s.index), buffer_name(k, s.buf2), expr(k, s.index2), s.mask.valid() ? expr(k, s.mask) : "true"};
       h.type = KType::index();
       h.type.lanes = 1;
       h.pattern = {static_cast<uint8_t>(s.n)};
@@ -252,7 +266,8 @@ void UnitEmitter::threads(SourceWriter& w, const Kernel& k, const Stmt& s) {
     const VarId f = op == FragOp::kStore || op == FragOp::kGet ? s.f0 : s.var;
     h.what = HelperKey::kFragment;
     h.type = k.vars[f].type;
-    h.name = cat("frag_", kNames[s.op], "_", type(h.type));
+    h.name = cat("frag_", kNames[s.op], s.n && op == FragOp::kLoad ? "_transposed_" : "_", type(h.type));
+    h.pattern = {static_cast<uint8_t>(op == FragOp::kLoad ? s.n : 0)};
     const std::string name = var_name(k, s.var.valid() ? s.var : f);
     switch (op) {
       case FragOp::kZero: w.line(cat(type(h.type), " ", name, " = ", call(k, h, {}), ";")); break;
@@ -260,9 +275,9 @@ void UnitEmitter::threads(SourceWriter& w, const Kernel& k, const Stmt& s) {
       case FragOp::kMma: {
         const KType a = k.vars[s.f0].type, b = k.vars[s.f1].type;
         h.from = a;
-        h.name = cat("frag_mma_", type(h.type), "_", type(a));
+        h.other = b;
+        h.name = cat("frag_mma_", type(h.type), "_", type(a), "_", type(b));
         w.line(cat(call(k, h, {name, var_name(k, s.f0), var_name(k, s.f1)}), ";"));
-        type(b);
         break;
       }
       case FragOp::kStore: w.line(cat(call(k, h, {cat(buffer_name(k, s.buf), ", ", expr(k, s.index)), expr(k, s.index2), var_name(k, s.f0)}), ";")); break;

@@ -9,6 +9,7 @@
 
 #include "codegen/target.h"
 #include "ir/base/kernel.h"
+#include "ir/support/text.h"
 
 namespace nnc {
 
@@ -33,7 +34,8 @@ struct HelperKey {
   std::string name;     // the function's name, unique for what it does
   ExprOp op = ExprOp::kCount;
   KType type, from;
-  std::vector<uint8_t> pattern;  // shuffles
+  KType other;                   // mma: the second factor
+  std::vector<uint8_t> pattern;  // shuffles; copies: bytes, or groups left pending; fragment loads: transposed
   enum What : uint8_t { kOp, kLoad, kLoadMasked, kStore, kStoreMasked, kCheck, kAtomic, kWarp, kFragment, kCopy } what = kOp;
   uint8_t sub = 0;      // AtomicOp, WarpOp, FragOp; for loads and stores: 1 streaming
   bool operator<(const HelperKey& o) const { return name < o.name; }
@@ -51,6 +53,8 @@ class Dialect {
   virtual void close_kernel(SourceWriter& w, const Kernel& k) const = 0;
   virtual std::string alloc(const Kernel& k, const KBuffer& b, const std::string& name) const = 0;
   virtual std::string barrier(Scope s) const = 0;
+  virtual std::string prefetch(const std::string& buffer, const std::string& index) const { return cat("__builtin_prefetch(&", buffer, "[", index, "]);"); }
+  virtual std::string unroll() const { return {}; }  // line before a loop that the tree wants unrolled
   virtual std::string thread_name() const { return "0"; }
   virtual bool operators_on(const KType& t) const = 0;  // `a + b` works on this type as kernel IR means it
 };
@@ -85,7 +89,18 @@ class UnitEmitter {
   bool index64_ = false;
 };
 
+// A dim over the kernel's symbols as C: idx(12) * d0 * d1 + idx(3).
+std::string dim_text(const Dim& d);
+
 // C++ for the host compiler, one unit; every symbol has the signature KernelFn (ir/base/abi.h).
 std::string emit_cpu_unit(const std::vector<std::pair<const Kernel*, std::string>>& kernels, const Target& target);
+
+// The same kernels as CUDA C++. `emulate`: the text that the emulator compiles, equal but for the header before the kernels and an entry after each. The device's header (codegen/cuda) is part of the text
+// unless `header` is off, which is for people to read.
+struct CudaEmitOptions {
+  bool emulate = false;
+  bool header = true;
+};
+std::string emit_cuda_unit(const std::vector<std::pair<const Kernel*, std::string>>& kernels, const Target& target, const CudaEmitOptions& options = {});
 
 }  // namespace nnc

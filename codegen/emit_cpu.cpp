@@ -27,19 +27,6 @@ std::string list(int n, const std::function<std::string(int)>& f) {
   return s;
 }
 
-// Kernel dims as C: d0 * d1 * 12 + 3.
-std::string dim_text(const Dim& d) {
-  std::string s;
-  for (const Term& t : d.terms()) {
-    if (!s.empty()) s += " + ";
-    s += cat("idx(", t.coeff, ")");
-    for (uint32_t sym : t.mono.s)
-      if (sym) s += cat(" * d", sym - 1);
-  }
-  if (s.empty() || d.constant() != 0) s += cat(s.empty() ? "" : " + ", "idx(", d.constant(), ")");
-  return s;
-}
-
 class CpuDialect : public Dialect {
  public:
   explicit CpuDialect(const Target& t) : t_(t), wide_(t.vector_bytes >= 64) {}
