@@ -1,0 +1,123 @@
+#pragma once
+// A session runs an executable: it owns the states, one arena for all entries, and what was bound for the extents seen so far. One thread at a time may use it; any number of sessions share an
+// executable. After the first run with given extents, a run through caller's buffers allocates nothing.
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ir/base/tensor.h"
+#include "runtime/binding.h"
+#include "runtime/executable.h"
+
+namespace nnc {
+
+struct SessionOptions {
+  size_t bindings = 32;            // kept per segment; the one that was not used for the longest time goes first
+  int64_t max_arena_bytes = INT64_MAX;
+};
+
+// An input where the caller has it: dense and row-major.
+struct InputView {
+  DType dtype = DType::kInvalid;
+  std::span<const int64_t> dims;
+  const void* data = nullptr;
+  int64_t bytes = 0;
+};
+// Room for an output; the run fills in what it became. Must not overlap an input.
+struct OutputView {
+  void* data = nullptr;
+  int64_t room = 0;
+  DType dtype = DType::kInvalid;
+  int rank = 0;
+  std::array<int64_t, 32> dims{};
+  int64_t bytes = 0;
+};
+
+class Session {
+ public:
+  static Result<std::unique_ptr<Session>> create(std::shared_ptr<const Executable> executable, const SessionOptions& options = {});
+  ~Session();
+
+  // Inputs and outputs in the entry's order, without those that are states.
+  Result<std::vector<Tensor>> run(std::string_view entry, std::span<const Tensor> inputs);
+  Status run(std::string_view entry, std::span<const InputView> inputs, std::span<OutputView> outputs);
+
+  Result<Tensor> state(std::string_view name) const;
+  Status set_state(std::string_view name, const Tensor& value);
+  Status reset_states();  // to their initial values
+
+  const Executable& executable() const { return *executable_; }
+  // From any thread: the run in progress, or else the next one, ends with an error before its next loop iteration or segment.
+  void cancel() { cancelled_.store(true, std::memory_order_relaxed); }
+
+  struct Stats {
+    int64_t allocations = 0;    // of device memory and of bindings, since creation
+    int64_t bindings = 0;       // made so far
+    int64_t arena_bytes = 0;    // held
+    int64_t state_bytes = 0;
+    int64_t waits = 0;          // decisions of If and Loop on data that a device made
+  };
+  const Stats& stats() const { return stats_; }
+  // Arena bytes and their lower bound of the segments bound last for the entry's variant that ran last.
+  struct Memory {
+    int64_t peak = 0, lower_bound = 0;
+  };
+  Memory memory(std::string_view entry) const;
+
+ private:
+  struct EntryState;
+  class Outputs;
+  class TensorOutputs;
+  class ViewOutputs;
+  Session(std::shared_ptr<const Executable> executable, const SessionOptions& options);
+  Status make_states();
+  EntryState& entry_state(uint32_t entry);
+  Result<EntryState*> choose_variant(std::string_view entry, std::span<const InputView> inputs);
+  Status bind_inputs(EntryState& s, std::span<const InputView> inputs);
+  Status bind_arg(EntryState& s, size_t arg, DType dtype, std::span<const int64_t> dims);
+  Status check_symbols(EntryState& s);
+  Status check_guards(EntryState& s);
+  Status stage_inputs(EntryState& s, std::span<const InputView> inputs);
+  Status place_results(EntryState& s, Outputs& outputs);
+  Status deliver_results(EntryState& s, Outputs& outputs);
+  Result<BoundSegment*> activate(EntryState& s, uint32_t segment);
+  Status ensure_block(uint32_t segment, int64_t bytes);
+  Status run_entry(EntryState& s, std::span<const InputView> inputs, Outputs& outputs);
+
+  Status execute(EntryState& s, BoundSegment& b, uint32_t begin, uint32_t end);
+  Status launch(EntryState& s, BoundSegment& b, const Instr& in);
+  Status run_host(EntryState& s, BoundSegment& b, const Instr& in);
+  Status run_loop(EntryState& s, BoundSegment& b, const Instr& in, uint32_t at);
+  Status loop_rounds(EntryState& s, BoundSegment& b, const Instr& in, uint32_t at);
+  Status bind_symbols(EntryState& s, BoundSegment& b, const Instr& in);
+  Status bind_symbol(EntryState& s, SymbolId id, int64_t value);
+  Status assert_dims(const EntryState& s, const Step& step) const;
+  Status assert_value(const BoundSegment& b, const Instr& in) const;
+  Status check_failed(const Instr& in) const;
+  Error at_step(Error e, const Step& step) const;
+
+  std::shared_ptr<const Executable> executable_;
+  const Program& program_;
+  Device& device_;
+  SessionOptions options_;
+  struct StateMemory {
+    DeviceBuffer buffer;
+    std::vector<int64_t> dims;      // as the value is now
+    std::vector<int64_t> capacity;  // as memory is laid out
+  };
+  std::vector<StateMemory> states_;
+  std::vector<void*> state_data_;
+  std::vector<int64_t> state_bytes_;
+  std::vector<DeviceBuffer> blocks_;  // of the arena, by segment; shared by all entries
+  std::vector<std::unique_ptr<EntryState>> entries_;
+  CheckFailure failure_;
+  std::atomic<bool> cancelled_{false};
+  uint64_t clock_ = 0;
+  Stats stats_;
+};
+
+}  // namespace nnc
