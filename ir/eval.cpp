@@ -1,5 +1,7 @@
 #include "ir/eval.h"
 
+#include <cmath>
+
 #include "ir/support/text.h"
 #include "ir/symbol_use.h"
 
@@ -50,7 +52,8 @@ Status Interpreter::finish_result(const Type& type, EvalTensor& t) const {
     if (t.dtype == DType::kF32) {
       for (double& v : t.f) v = static_cast<double>(static_cast<float>(v));
     } else {
-      for (double& v : t.f) v = round_to(t.dtype, v);
+      const bool keeps_infinity = t.dtype == DType::kF8E5M2;  // round_to saturates types of 8 bits
+      for (double& v : t.f) v = keeps_infinity && std::isinf(v) ? v : round_to(t.dtype, v);
     }
   } else if (is_int(t.dtype) || t.dtype == DType::kBool) {
     if (t.dtype == DType::kI64 || t.dtype == DType::kU64) return {};

@@ -43,14 +43,13 @@ Status mod(NodeContext& c) {
 Status cast_to(NodeContext& c, DType to) {
   const int64_t saturate = c.i("saturate", 1);
   NNC_ASSIGN(const std::string mode, c.choice("round_mode", "up", "up|down|nearest"));
-  if (to == DType::kF8E8M0 && mode != "nearest") return c.unsupported(cat("cast to f8e8m0 with round_mode = ", mode));
   if (c.dtype(0) == to) return identity(c);
   // Out of range, types of 2 and 4 bits keep the low bits of the integer.
   if (is_float(c.dtype(0)) && is_int(to) && dtype_bits(to) < 8) {
     NNC_ASSIGN(const ValueId whole, c.b().cast(c.in(0), DType::kI32));
     return c.set(c.b().cast(whole, to));
   }
-  return c.set(OpKind::kCast, {c.in(0)}, {{"to", to}, {"saturate", saturate}});
+  return c.set(OpKind::kCast, {c.in(0)}, {{"to", to}, {"saturate", saturate}, {"round_mode", mode}});
 }
 
 Status cast(NodeContext& c) {

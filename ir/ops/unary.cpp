@@ -143,7 +143,7 @@ std::span<const OpDef> ops_unary() {
        .no_gradient = "the result is bool"},
       {.kind = OpKind::kCast,
        .doc = "x as dtype `to`. Float to integer truncates toward zero and saturates, NaN gives 0; integer to integer wraps; to bool is x != 0 (NaN is true). To float rounds "
-              "once, to nearest even (f8e8m0: by round_mode); out of range gives an infinity, for float8 and float4 the largest finite value where saturate = 1, else the format's infinity or NaN. "
+              "once, to nearest even (f8e8m0: by round_mode); out of range gives an infinity, for float8 and float4 the largest finite value where saturate = 1, else the format's infinity or NaN (f4e2m1 has neither: NaN becomes -0). "
               "Numbers become strings in shortest form, strings are parsed as numbers (an error if they are none).",
        .min_operands = 1, .max_operands = 1,
        .attrs = {attr_required("to", AttrKind::kDType), attr_int("saturate", 1), attr_choice("round_mode", "up|down|nearest", "up")},

@@ -72,6 +72,7 @@ double int_to_double(DType from, DType to, int64_t v) {
 
 double to_float_type(const Node& node, DType to, double v) {
   if (dtype_bits(to) > 8) return v;  // the interpreter rounds
+  if (to == DType::kF4E2M1 && std::isnan(v)) return -0.0;  // it has no NaN; ONNX's data has this
   const Overflow overflow = node.i("saturate") != 0 ? Overflow::kSaturate : Overflow::kInf;
   if (to == DType::kF8E8M0) {
     const std::string_view mode = node.s("round_mode");
