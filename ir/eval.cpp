@@ -122,9 +122,14 @@ Result<std::vector<EvalTensor>> Interpreter::run_body(const Graph& graph, std::v
 }
 
 // Assumptions of the entry that depend on its inputs alone; they decide whether the profile fits.
-Status Interpreter::check_asserts(const Graph& graph) {
+Status Interpreter::check_asserts(const Graph& graph, std::span<const EvalTensor> inputs) {
   for (NodeId id = graph.first(); id.valid(); id = graph.node(id).next) {
     const Node& node = graph.node(id);
+    if (node.kind == OpKind::kAssertValue && !graph.value(node.operands[0]).def.valid()) {
+      const EvalTensor* const operand = &inputs[graph.value(node.operands[0]).index];
+      NNC_TRY(run_node(graph, id, std::span(&operand, 1)));
+      continue;
+    }
     if (node.kind != OpKind::kAssertDims || !node.operands.empty()) continue;
     bool ready = true;
     for_each_attr_symbol(node, [&](SymbolId s) { ready = ready && known_[s.index()]; });
@@ -141,7 +146,7 @@ Status Interpreter::start(const Graph& graph, std::span<const EvalTensor> inputs
   region_symbols_.clear();
   NNC_TRY(derive());
   NNC_TRY(bind_inputs(graph, inputs));
-  return check_asserts(graph);
+  return check_asserts(graph, inputs);
 }
 
 Result<std::vector<EvalTensor>> Interpreter::run(const Graph& graph, std::vector<EvalTensor> inputs) {

@@ -77,7 +77,7 @@ class Interpreter {
   Status bind_region_args(const Graph& region, std::span<const EvalTensor> args);
   Result<bool> bind_extent(const Dim& d, int64_t extent);
   Status derive();
-  Status check_asserts(const Graph& graph);
+  Status check_asserts(const Graph& graph, std::span<const EvalTensor> inputs);
   Result<std::vector<EvalTensor>> run_body(const Graph& graph, std::vector<EvalTensor> args, bool top);
   Status finish_result(const Type& type, EvalTensor& t) const;
   Stored constant(ConstId id);
