@@ -138,15 +138,15 @@ inline Error import_error(const std::string& bytes, const ImportOptions& options
 inline std::vector<Tensor> run(const Module& m, const std::vector<Tensor>& args) {
   auto r = Interpreter(m).run_entry("main", args);
   EXPECT_TRUE(r.ok()) << (r.ok() ? "" : r.error().str());
-  return r.ok() ? std::move(*r) : std::vector<Tensor>();
+  return r.ok() ? std::move(*r) : std::vector<Tensor>(8);
 }
 inline std::vector<Tensor> import_and_run(const std::string& bytes, const std::vector<Tensor>& args, const ImportOptions& options = {}) {
   const auto m = import_ok(bytes, options);
-  return m == nullptr ? std::vector<Tensor>() : run(*m, args);
+  return m == nullptr ? std::vector<Tensor>(8) : run(*m, args);
 }
 inline std::vector<double> numbers(const Tensor& t) {
   std::vector<double> out;
-  for (int64_t k = 0; k < t.count(); ++k) out.push_back(t.f64(k));
+  for (int64_t k = 0; t.valid() && k < t.count(); ++k) out.push_back(t.f64(k));
   return out;
 }
 // Kinds of the nodes of an entry, in order.
