@@ -277,6 +277,7 @@ Kernel KernelBuilder::finish(League league) {
   open_.clear();
   k_.fast = league == League::kFast;
   simplify_kernel(k_);
+  hoist_and_share(k_);  // before, so that one value's exp is spelled out once
   legalise_math(k_, league);
   hoist_and_share(k_);
   compact_kernel(k_);

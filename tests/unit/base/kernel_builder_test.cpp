@@ -22,8 +22,9 @@ TEST(KernelBuilder, PrintsWhatWasBuilt) {
             "param $y.1 : f32[16*s0] align 64 w global\n"
             "grid [s0, 1, 1] threads 1 index i64\n"
             "{\n"
-            "  %v.0 = load $x.0[mul(task0, 16)] f32x16\n"
-            "  store $y.1[mul(task0, 16)] = mul(%v.0, f32x16(1.5))\n"
+            "  let %t.0 = mul(task0, 16)\n"
+            "  %v.1 = load $x.0[%t.0] f32x16\n"
+            "  store $y.1[%t.0] = mul(%v.1, f32x16(1.5))\n"
             "}\n");
 }
 
