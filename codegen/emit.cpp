@@ -36,7 +36,8 @@ std::string dim_text(const Dim& d) {
     for (uint32_t sym : t.mono.s)
       if (sym) s += cat(" * d", sym - 1);
   }
-  return s.empty() ? "idx(0)" : s;
+  if (s.empty() || d.constant() != 0) s += cat(s.empty() ? "" : " + ", "idx(", d.constant(), ")");
+  return s;
 }
 
 std::string UnitEmitter::type(const KType& t) {
