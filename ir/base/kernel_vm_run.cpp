@@ -12,8 +12,10 @@
 
 namespace nnc {
 
-Result<std::array<int64_t, 3>> grid_extents(const Kernel& k, std::span<const int64_t> dims) {
-  NNC_ASSIGN(const std::vector<int64_t> values, complete_dims(k, dims));
+namespace {
+
+// `values`: of all symbols, derived ones too.
+Result<std::array<int64_t, 3>> extents_for(const Kernel& k, std::span<const int64_t> values) {
   std::array<int64_t, 3> extents{};
   CheckedSize total = 1;
   for (size_t i = 0; i < 3; ++i) {
@@ -23,6 +25,13 @@ Result<std::array<int64_t, 3>> grid_extents(const Kernel& k, std::span<const int
   }
   NNC_TRY(total.value("tasks of the grid"));
   return extents;
+}
+
+}  // namespace
+
+Result<std::array<int64_t, 3>> grid_extents(const Kernel& k, std::span<const int64_t> dims) {
+  NNC_ASSIGN(const std::vector<int64_t> values, complete_dims(k, dims));
+  return extents_for(k, values);
 }
 
 namespace vm {
@@ -35,6 +44,8 @@ struct Arena {
   std::vector<std::byte> bytes;
   std::vector<Memory> memory;
   std::vector<Thread> threads;
+  std::vector<int64_t> values;  // of the kernel's symbols
+  std::vector<uint8_t> known;
 };
 Arena& arena() {
   thread_local Arena a;
@@ -223,12 +234,16 @@ size_t scratch_bytes(const Program& p) {
 Status run_tasks(const Program& p, std::span<const VmBuffer> params, std::span<const int64_t> dims, int64_t begin, int64_t end, CheckFailure* failure) {
   const Kernel& k = p.kernel;
   if (params.size() != k.param_count) return Error(Code::kInternal, cat("kernel @", k.name, " takes ", k.param_count, " buffers, not ", params.size()));
-  NNC_ASSIGN(const std::vector<int64_t> values, complete_dims(k, dims));
-  NNC_ASSIGN(const auto extents, grid_extents(k, dims));
+  if (dims.size() != k.symbols.size()) return Error(Code::kInternal, cat("kernel @", k.name, " has ", k.symbols.size(), " symbols, ", dims.size(), " values given"));
+  Arena& a = arena();
+  a.values.assign(dims.begin(), dims.end());
+  a.known.resize(dims.size());
+  for (size_t i = 0; i < dims.size(); ++i) a.known[i] = k.symbols[SymbolId(i)].kind != SymKind::kDerived;
+  NNC_TRY(k.symbols.derive(a.values, a.known));
+  NNC_ASSIGN(const auto extents, extents_for(k, a.values));
   if (begin < 0 || end > extents[0] * extents[1] * extents[2] || begin > end) return Error(Code::kInternal, cat("kernel @", k.name, ": tasks outside the grid"));
   if (begin == end) return {};
 
-  Arena& a = arena();
   const size_t frame = round64(p.frame_bytes), scratch = scratch_bytes(p), count = static_cast<size_t>(k.threads);
   a.bytes.resize(std::max(a.bytes.size(), frame * count + scratch + 64));
   std::byte* base = a.bytes.data() + (64 - reinterpret_cast<uintptr_t>(a.bytes.data()) % 64) % 64;
@@ -249,7 +264,7 @@ Status run_tasks(const Program& p, std::span<const VmBuffer> params, std::span<c
     int64_t* special = t.reg<int64_t>(p.special_offset);
     special[3] = t.index;
     special[4] = t.index % kWarp;
-    std::copy(values.begin(), values.end(), special + 5);
+    std::copy(a.values.begin(), a.values.end(), special + 5);
   }
   for (int64_t task = begin; task < end; ++task) {
     for (size_t n = 0; n < count; ++n) {
