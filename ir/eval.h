@@ -77,6 +77,7 @@ class Interpreter {
   Status bind_region_args(const Graph& region, std::span<const EvalTensor> args);
   Result<bool> bind_extent(const Dim& d, int64_t extent);
   Status derive();
+  void forget_derived(SymbolId s);
   Status check_asserts(const Graph& graph, std::span<const EvalTensor> inputs);
   Result<std::vector<EvalTensor>> run_body(const Graph& graph, std::vector<EvalTensor> args, bool top);
   Status finish_result(const Type& type, EvalTensor& t) const;

@@ -63,6 +63,20 @@ Status Interpreter::derive() {
   return {};
 }
 
+// What is derived from `s` loses its value. Operands stand before what is derived from them.
+void Interpreter::forget_derived(SymbolId s) {
+  std::vector<uint8_t> changed(known_.size());
+  changed[s.index()] = 1;
+  for (size_t k = s.index() + 1; k < known_.size(); ++k) {
+    const Symbol& symbol = module_.symbols[SymbolId(k)];
+    if (symbol.kind != SymKind::kDerived) continue;
+    const auto look = [&](SymbolId x) { changed[k] = changed[k] || changed[x.index()]; };
+    for_each_symbol(symbol.a, look);
+    for_each_symbol(symbol.b, look);
+    if (changed[k]) known_[k] = 0;
+  }
+}
+
 Status Interpreter::bind(SymbolId s, int64_t value) {
   const Symbol& symbol = module_.symbols[s];
   if (value < symbol.lo || value > symbol.hi || value % symbol.divisor != 0) {
@@ -70,12 +84,7 @@ Status Interpreter::bind(SymbolId s, int64_t value) {
                                       symbol.divisor > 1 ? cat(" and divisible by ", symbol.divisor) : std::string()));
   }
   const size_t at = s.index();
-  if (known_[at] && values_[at] != value) {
-    for (size_t k = 0; k < known_.size(); ++k) {
-      if (module_.symbols[SymbolId(k)].kind == SymKind::kDerived && known_[k] && module_.symbols.depends_on(Dim(SymbolId(k)), s))
-        known_[k] = 0;
-    }
-  }
+  if (known_[at] && values_[at] != value) forget_derived(s);
   values_[at] = value;
   known_[at] = 1;
   return derive();

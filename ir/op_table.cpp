@@ -23,6 +23,8 @@ constexpr OpLine kLines[] = {
 };
 static_assert(std::size(kLines) == kOpCount);
 
+std::vector<std::string> problems_of(const std::vector<OpDef>& rows);
+
 struct Table {
   std::vector<OpDef> rows = std::vector<OpDef>(kOpCount);  // kind is kCount where there is no row
   std::vector<const OpDef*> present;
@@ -42,6 +44,8 @@ struct Table {
       present.push_back(&rows[k]);
       by_name[rows[k].name] = &rows[k];
     }
+    const std::vector<std::string> problems = problems_of(rows);
+    NNC_CHECK(problems.empty(), problems[0].c_str());
   }
 };
 
@@ -72,6 +76,24 @@ void check_row(const OpDef& def, std::vector<std::string>& problems) {
   }
 }
 
+std::vector<std::string> problems_of(const std::vector<OpDef>& rows) {
+  std::vector<std::string> problems;
+  for (size_t k = 0; k < kOpCount; ++k) {
+    const OpDef& def = rows[k];
+    if (def.kind == OpKind::kCount) {
+      problems.push_back(cat(kLines[k].spelling, ": no row in ir/ops/", kLines[k].family, ".cpp"));
+    } else {
+      check_row(def, problems);
+    }
+    // A row in another family's file would never be found.
+    for (const OpDef& row : kLines[k].rows()) {
+      const size_t kind = static_cast<size_t>(row.kind);
+      if (kind >= kOpCount || kLines[kind].family != kLines[k].family) problems.push_back(cat("a stray row in family ", kLines[k].family));
+    }
+  }
+  return problems;
+}
+
 }  // namespace
 
 const OpDef& op_def(OpKind kind) {
@@ -90,22 +112,6 @@ std::string_view op_name(OpKind kind) { return kind < OpKind::kCount ? kLines[st
 
 std::span<const OpDef* const> all_ops() { return table().present; }
 
-std::vector<std::string> op_table_problems() {
-  std::vector<std::string> problems;
-  for (size_t k = 0; k < kOpCount; ++k) {
-    const OpDef& def = table().rows[k];
-    if (def.kind == OpKind::kCount) {
-      problems.push_back(cat(kLines[k].spelling, ": no row in ir/ops/", kLines[k].family, ".cpp"));
-    } else {
-      check_row(def, problems);
-    }
-    // A row in another family's file would never be found.
-    for (const OpDef& row : kLines[k].rows()) {
-      const size_t kind = static_cast<size_t>(row.kind);
-      if (kind >= kOpCount || kLines[kind].family != kLines[k].family) problems.push_back(cat("a stray row in family ", kLines[k].family));
-    }
-  }
-  return problems;
-}
+std::vector<std::string> op_table_problems() { return problems_of(table().rows); }
 
 }  // namespace nnc

@@ -23,7 +23,10 @@ class Parser : private TableParser {
     }
     while (!in_.at_end()) {
       const size_t start = in_.position();
-      if (!section()) in_.skip_line(start);
+      if (section()) continue;
+      in_.skip_line(start);
+      // What is indented, and closing braces, belonged to what failed.
+      while (!in_.at_end() && (!in_.at_line_start() || in_.peek() == '}')) in_.skip_line(in_.position());
     }
     if (info_ != nullptr) info_->problems = in_.problems();
     if (!in_.problems().empty()) return error();

@@ -89,6 +89,11 @@ std::string_view TextCursor::until(std::string_view stops) {
   return text_.substr(start, end - start);
 }
 
+bool TextCursor::at_line_start() const {
+  const size_t at = position();
+  return at == 0 || text_[at - 1] == '\n';
+}
+
 int TextCursor::line_of(size_t position) const {
   return 1 +
          static_cast<int>(std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(std::min(position, text_.size())), '\n'));

@@ -35,6 +35,7 @@ class TextCursor {
   std::string_view until(std::string_view stops);
 
   int line_of(size_t position) const;
+  bool at_line_start() const;  // the next word is the first of its line, unindented
   void problem(std::string message) { problem_at(position(), std::move(message)); }
   void problem_at(size_t position, std::string message);
   void skip_line(size_t start);  // the rest of the line where the last word read stands, or `start` if that is later
