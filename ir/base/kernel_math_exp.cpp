@@ -80,14 +80,22 @@ V exp2(Writer& w, V x) {
   return scale(w, exp2_poly(w, r), shifted, w.let("falls", w.lt(c, w.value(f.type, 0))));
 }
 
-// (e^2a - 1) / (e^2a + 1) of a = |x|, with e^2a - 1 = 2^n (e^r - 1) + (2^n - 1): exact where n = 0, so small x keep their digits.
+// (e^2a - 1) / (e^2a + 1) of a = |x|, with e^2a - 1 = 2^n (e^r - 1) + (2^n - 1); near zero, where its three roundings would add up, a polynomial.
 V tanh(Writer& w, V x) {
   const Format& f = format_of(w.elem(x));
-  const V c = w.let("c", w.op(ExprOp::kMin, w.op(ExprOp::kAbs, x), w.value(f.type, f.wide() ? 20 : 9.02)));
+  const V a = w.let("a", w.op(ExprOp::kAbs, x));
+  const V c = w.let("c", w.op(ExprOp::kMin, a, w.value(f.type, f.wide() ? 20 : 9.02)));
   const Reduced d = reduce(w, w.add(c, c), c, 2);
   const V power = w.let("s", power_of_two(w, d.shifted, 0));
   const V e = w.let("e", w.fma(power, expm1_poly(w, d.r), w.sub(power, w.value(f.type, 1))));
-  const V t = w.div(e, w.add(e, w.value(f.type, 2)));
+  const V far = w.let("far", w.div(e, w.add(e, w.value(f.type, 2))));
+  const V z = w.let("q", w.mul(a, a));
+  const V p = f.wide() ? w.horner(z, f.type,
+                                  {-0.3333333333333314, 0.13333333333287503, -0.05396825393044459, 0.02186948700427292, -0.008863200334253089, 0.003591637796487417,
+                                   -0.0014515998267578204, 0.0005676957890603279, -0.0001719015746591786})
+                       : w.horner(z, f.type, {-0.33333313, 0.13332482, -0.053840566, 0.021020686, -0.006198846});
+  const V near = w.let("near", w.fma(w.mul(a, z), p, a));
+  const V t = w.select(w.lt(a, w.value(f.type, f.wide() ? 0.41 : 0.56)), near, far);
   const V sign = w.op(ExprOp::kAnd, w.as(f.whole, x), whole_constant(w, f, f.wide() ? INT64_MIN : INT32_MIN));
   return w.as(f.type, w.op(ExprOp::kOr, w.as(f.whole, t), sign));
 }

@@ -77,6 +77,21 @@ bool Prover::plain(const Dim& d, int depth) {
   return next && plain(*next, depth - 1);
 }
 
+// `d` with its newest atom at the extreme that makes it smallest; nothing if that is not known.
+std::optional<Dim> Prover::without_newest(const Dim& d) {
+  const auto v = newest_atom(d);
+  if (!v || atoms_[*v].kind != Atom::kRange || atoms_[*v].hi_needs) return std::nullopt;
+  const auto l = linear_in(d, *v);
+  if (!l) return std::nullopt;
+  const bool grows = plain(l->slope, kDepth);
+  if (!grows) {
+    const auto falling = negated(l->slope);
+    if (!falling || !plain(*falling, kDepth)) return std::nullopt;
+  }
+  const std::optional<Dim>& extreme = grows ? atoms_[*v].lo : atoms_[*v].hi;
+  return extreme ? put(*l, *extreme) : std::nullopt;
+}
+
 // d - factor * fact >= 0 with factor >= 0 shows d >= 0. The factor is the one that removes an atom from d.
 bool Prover::with_facts(const Dim& d, int depth) {
   if (plain(d, kDepth)) return true;
@@ -103,7 +118,9 @@ bool Prover::with_facts(const Dim& d, int depth) {
       if (budget_ < 0) return false;
     }
   }
-  return false;
+  // A fact may speak of what bounds the newest atom.
+  const auto next = without_newest(d);
+  return next && with_facts(*next, depth);
 }
 
 bool Prover::at_least_zero(const Dim& d) {

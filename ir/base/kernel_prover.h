@@ -43,6 +43,7 @@ class Prover {
   static constexpr int kDepth = 24;
   bool plain(const Dim& d, int depth);
   bool with_facts(const Dim& d, int depth);
+  std::optional<Dim> without_newest(const Dim& d);
 
   IdVec<AtomId, Atom> atoms_;
   std::vector<Dim> facts_;

@@ -25,7 +25,7 @@ long double exp2_long(long double x) { return exp2l(x); }
 const Case kUnary[] = {
     {ExprOp::kExp, DType::kF32, 2, std::exp, nullptr},   {ExprOp::kExp2, DType::kF32, 2, std::exp2, nullptr}, {ExprOp::kLog, DType::kF32, 2, std::log, nullptr},
     {ExprOp::kLog2, DType::kF32, 2, std::log2, nullptr}, {ExprOp::kSin, DType::kF32, 2, std::sin, nullptr},   {ExprOp::kCos, DType::kF32, 2, std::cos, nullptr},
-    {ExprOp::kTanh, DType::kF32, 2.5, std::tanh, nullptr}, {ExprOp::kErf, DType::kF32, 2, std::erf, nullptr},
+    {ExprOp::kTanh, DType::kF32, 2, std::tanh, nullptr}, {ExprOp::kErf, DType::kF32, 2, std::erf, nullptr},
     {ExprOp::kExp, DType::kF64, 4, nullptr, expl},       {ExprOp::kExp2, DType::kF64, 4, nullptr, exp2_long}, {ExprOp::kLog, DType::kF64, 4, nullptr, logl},
     {ExprOp::kLog2, DType::kF64, 4, nullptr, log2l},     {ExprOp::kSin, DType::kF64, 4, nullptr, sinl, 0x1p45}, {ExprOp::kCos, DType::kF64, 4, nullptr, cosl, 0x1p45},
     {ExprOp::kTanh, DType::kF64, 4, nullptr, tanhl},     {ExprOp::kErf, DType::kF64, 4, nullptr, erfl},
