@@ -86,19 +86,7 @@ class EntryPlanner {
     }
     top.wanted = std::move(direct);
     NNC_TRY(walk(top));
-    for (size_t o = 0; o < g.outputs().size(); ++o) {
-      const PlanOperand from = top.at.at(g.outputs()[o]);
-      const int32_t state = plan_.results[o].state;
-      const PlanOperand to = state >= 0 ? PlanOperand{PlanOperand::kState, static_cast<uint32_t>(state)} : PlanOperand{PlanOperand::kResult, static_cast<uint32_t>(o)};
-      if (from == to) continue;
-      Step copy;
-      copy.kind = StepKind::kCopy;
-      copy.operands = {from, to};
-      copy.dims = {bytes(g.type(g.outputs()[o]))};
-      const NodeId def = g.value(g.outputs()[o]).def;
-      if (def.valid()) copy.locs = s_.locs(g.node(def).loc);
-      push(std::move(copy));
-    }
+    deliver_outputs(g, top);
     return std::move(plan_);
   }
 
@@ -108,6 +96,32 @@ class EntryPlanner {
     std::map<ValueId, PlanOperand> at;       // where a value lives
     std::map<ValueId, PlanOperand> wanted;   // where a value should be made
   };
+
+  // Outputs first, then states: a state's old value is read before anything replaces it.
+  void deliver_outputs(const Graph& g, Scope& top) {
+    auto copy_to = [&](size_t o, const PlanOperand& from, const PlanOperand& to) {
+      if (from == to) return;
+      Step copy;
+      copy.kind = StepKind::kCopy;
+      copy.operands = {from, to};
+      copy.dims = {bytes(g.type(g.outputs()[o]))};
+      const NodeId def = g.value(g.outputs()[o]).def;
+      if (def.valid()) copy.locs = s_.locs(g.node(def).loc);
+      push(std::move(copy));
+    };
+    std::vector<PlanOperand> from(g.outputs().size());
+    for (size_t o = 0; o < from.size(); ++o) {
+      from[o] = top.at.at(g.outputs()[o]);
+      const int32_t state = plan_.results[o].state;
+      if (state < 0) copy_to(o, from[o], {PlanOperand::kResult, static_cast<uint32_t>(o)});
+      if (state < 0 || from[o].space != PlanOperand::kState || from[o].index == static_cast<uint32_t>(state)) continue;
+      const PlanOperand old = from[o];
+      from[o] = new_buffer(bytes(g.type(g.outputs()[o])), &g.type(g.outputs()[o]), LocId());
+      copy_to(o, old, from[o]);
+    }
+    for (size_t o = 0; o < from.size(); ++o)
+      if (const int32_t state = plan_.results[o].state; state >= 0) copy_to(o, from[o], {PlanOperand::kState, static_cast<uint32_t>(state)});
+  }
 
   Dim bytes(const Type& t) {
     Dim n = 1;
@@ -418,7 +432,7 @@ class EntryPlanner {
       carry.init = operand(2 + c);
       carry.current = place_result(sc, node.results[c], node.loc);
       if (carry.current.space != PlanOperand::kBuffer) carry.current = new_buffer(bytes(region.type(arg)), &region.type(arg), node.loc);
-      carry.next = new_buffer(bytes(region.type(arg)), &region.type(arg), node.loc);
+      carry.next = out == arg ? carry.current : new_buffer(bytes(region.type(arg)), &region.type(arg), node.loc);
       pin(carry.current);
       pin(carry.next);
       inner.at[arg] = carry.current;
@@ -427,8 +441,8 @@ class EntryPlanner {
     }
     for (size_t k = 2 + carried; k < region.inputs().size(); ++k) inner.at[region.inputs()[k]] = operand(k);
     NNC_TRY(body(inner, &s.body));
-    deliver(inner, region.outputs()[0], flag, &s.body, node.loc);
     for (size_t c = 0; c < carried; ++c) deliver(inner, region.outputs()[1 + c], s.carries[c].next, &s.body, node.loc);
+    deliver(inner, region.outputs()[0], flag, &s.body, node.loc);  // last: a carried value may be the condition before
     for (size_t k = 0; k < scans; ++k) {
       const ValueId element = region.outputs()[1 + carried + k];
       ScanOut scan;

@@ -25,7 +25,11 @@ class LaunchVerifier {
 
  private:
   using Place = std::pair<PlanOperand::Space, uint32_t>;  // buffers by number
-  using Written = std::set<Place>;
+  // What holds something; after a `fail` nothing is reached, so anything may be read.
+  struct Written {
+    std::set<Place> places;
+    bool unreached = false;
+  };
 
   Error bad(const Step& s, std::string_view what) const { return Error(Code::kInvalidIr, cat("plan of entry @", e_.name, ": step ", s.number, ": ", what)); }
 
@@ -35,9 +39,9 @@ class LaunchVerifier {
   }
   // A buffer holds something when it, or what it shares memory with, was written.
   Status reads(const Step& s, PlanOperand o) const {
-    if (o.space != PlanOperand::kBuffer && o.space != PlanOperand::kResult) return {};
+    if ((o.space != PlanOperand::kBuffer && o.space != PlanOperand::kResult) || written_.unreached) return {};
     for (;;) {
-      if (written_.count({o.space, o.index})) return {};
+      if (written_.places.count({o.space, o.index})) return {};
       if (o.space != PlanOperand::kBuffer || e_.buffers[o.index].alias_of < 0) return bad(s, cat(o.space == PlanOperand::kBuffer ? "buffer " : "result ", o.index, " is read before anything writes it"));
       o.index = static_cast<uint32_t>(e_.buffers[o.index].alias_of);
     }
@@ -48,7 +52,7 @@ class LaunchVerifier {
       if (depth > 0) return bad(s, "a state is written inside a region");
       state_written_ = true;
     }
-    written_.insert({o.space, o.index});
+    written_.places.insert({o.space, o.index});
     return {};
   }
 
@@ -100,6 +104,7 @@ class LaunchVerifier {
         return {};
       }
       case StepKind::kLoop: return loop(s, depth);
+      case StepKind::kFail: written_.unreached = true; return {};
       default: {
         Status status;
         for_plain_operands(s, [&](const PlanOperand& o, bool written) {
@@ -110,7 +115,12 @@ class LaunchVerifier {
     }
   }
   void keep_common(const Written& other) {
-    std::erase_if(written_, [&](const Place& p) { return !other.count(p); });
+    if (other.unreached) return;
+    if (written_.unreached) {
+      written_ = other;
+    } else {
+      std::erase_if(written_.places, [&](const Place& p) { return !other.places.count(p); });
+    }
   }
 
   Status loop(const Step& s, int depth) {
