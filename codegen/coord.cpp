@@ -105,6 +105,39 @@ bool GroupBody::fits_below(const Coord& c, const Dim& f) {
   return known && s.at_least(s.sub(f, hi), 1) == Ternary::kYes;
 }
 
+// Where all but a small part of `a` is made of multiples of some c, and c divides f: (c * x + small) / f = x / (f / c), and the small part takes part in no division.
+std::optional<std::pair<Coord, Coord>> GroupBody::split_nested(const Coord& a, const Dim& f) {
+  SymbolTable& s = k_.symbols();
+  std::optional<std::pair<Coord, Dim>> best;  // the part to be split, and c
+  size_t best_terms = a.terms.size() + a.opaque.size();
+  const auto attempt = [&](const Dim& c) {
+    if (c.is_const(1) || !s.div_exact(f, c)) return;
+    Coord big, small;
+    for (const CoordTerm& t : a.terms) {
+      if (const auto q = s.div_exact(t.coeff, c)) big.terms.push_back({t.axis, *q});
+      else small.terms.push_back(t);
+    }
+    for (const OpaqueTerm& o : a.opaque) {
+      const auto q = s.div_exact(o.factor, c);
+      (q ? big : small).opaque.push_back(o);
+      if (q) big.opaque.back().factor = *q;
+    }
+    if (const auto q = s.div_exact(a.offset, c)) big.offset = *q;
+    else small.offset = a.offset;
+    const size_t terms = big.terms.size() + big.opaque.size();
+    if (terms >= best_terms || !fits_below(small, c)) return;
+    best = {std::move(big), c};
+    best_terms = terms;
+  };
+  for (const CoordTerm& t : a.terms) attempt(t.coeff);
+  for (const OpaqueTerm& o : a.opaque) attempt(o.factor);
+  if (!best) return std::nullopt;
+  const auto& [big, c] = *best;
+  auto [quotient, remainder] = split(big, *s.div_exact(f, c));
+  const Coord small = add(a, scale(scale(big, c), Dim(-1)));
+  return std::pair(std::move(quotient), add(scale(remainder, c), small));
+}
+
 std::pair<Coord, Coord> GroupBody::split(const Coord& a, const Dim& f) {
   SymbolTable& s = k_.symbols();
   if (f.is_const(1)) return {a, constant(0)};
@@ -133,6 +166,7 @@ std::pair<Coord, Coord> GroupBody::split(const Coord& a, const Dim& f) {
   }
   if (rest.terms.empty() && rest.opaque.empty() && rest.offset.is_const(0)) return {hi, rest};
   if (fits_below(rest, f)) return {hi, rest};
+  if (auto nested = split_nested(rest, f)) return {add(hi, nested->first), std::move(nested->second)};
 
   // A single axis that straddles the boundary: finer iteration axes would help.
   for (const CoordTerm& t : rest.terms) {
@@ -200,22 +234,14 @@ Coord GroupBody::flatten(const Coords& coords, const Shape& shape) {
 // Strides are made for the upper bounds of bounded symbols.
 Dim GroupBody::storage(const Dim& graph_dim) { return dim(capacity(const_cast<Graph&>(g_).symbols(), graph_dim)); }
 
-std::vector<Coord> GroupBody::unflatten(const Coord& flat, const Shape& shape) {
-  std::vector<Dim> strides(shape.size(), Dim(1));
-  for (size_t i = shape.size(); i-- > 1;) strides[i - 1] = k_.symbols().mul(strides[i], storage(shape[i]));
-  std::vector<Coord> coords(shape.size());
-  Coord rest = flat;
-  for (size_t i = 0; i < shape.size(); ++i) {
-    if (shape[i].is_const(1)) continue;
-    if (i + 1 == shape.size()) {
-      coords[i] = rest;
-      break;
-    }
-    auto [q, r] = split(rest, strides[i]);
-    coords[i] = std::move(q);
-    rest = std::move(r);
-  }
-  return coords;
+Coord GroupBody::axis_of(const Coord& flat, const Shape& shape, size_t axis) {
+  if (shape[axis].is_const(1)) return {};
+  Dim inner = 1;
+  for (size_t i = axis + 1; i < shape.size(); ++i) inner = k_.symbols().mul(inner, storage(shape[i]));
+  bool first = true;
+  for (size_t i = 0; i < axis; ++i) first = first && shape[i].is_const(1);
+  Coord c = split(flat, inner).first;
+  return first ? c : split(c, storage(shape[axis])).second;
 }
 
 Coords GroupBody::broadcast_coords(const Coords& coords, const Shape& from, const Shape& to) {

@@ -82,7 +82,7 @@ class GroupBody : public BodyServices {
   Coord opaque(Expr scalar_index, int64_t lo, Dim hi_inclusive) override;
   std::pair<Coord, Coord> split(const Coord& a, const Dim& f) override;
   Coord flatten(const Coords& coords, const Shape& shape) override;
-  std::vector<Coord> unflatten(const Coord& flat, const Shape& shape) override;
+  Coord axis_of(const Coord& flat, const Shape& shape, size_t axis) override;
   Expr scalar(const Coord& c) override;
   Expr vector(const Coord& c) override;
   Expr read(int operand, const Coords& coords, Expr mask = {}) override;
@@ -104,6 +104,7 @@ class GroupBody : public BodyServices {
   Dim range_hi(const Coord& c, bool* known);
   void record(uint32_t input, const Coord& flat);
   bool fits_below(const Coord& c, const Dim& f);
+  std::optional<std::pair<Coord, Coord>> split_nested(const Coord& a, const Dim& f);
 
   KernelBuilder& k_;
   const Graph& g_;

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ir/base/kernel_builder.h"
@@ -43,22 +44,35 @@ class Coords {
   explicit Coords(size_t rank) : axes_(rank) {}
   explicit Coords(std::vector<Coord> axes) : axes_(std::move(axes)) {}
   static Coords of_flat(BodyServices& s, Coord flat, const Shape& shape);
-  size_t size() const { return lazy() ? shape_.size() : axes_.size(); }
-  Coord& operator[](size_t i) { change(); return axes_[i]; }
-  const Coord& operator[](size_t i) const { split(); return axes_[i]; }
+  size_t size() const { return axes_.size(); }
+  const Coord& operator[](size_t i) const { make(i); return axes_[i]; }
+  // Reading an axis leaves the flat position, assigning one gives it up.
+  class Axis {
+   public:
+    Axis(Coords& of, size_t i) : of_(of), i_(i) {}
+    operator const Coord&() const { return std::as_const(of_)[i_]; }
+    const Coord* operator->() const { return &std::as_const(of_)[i_]; }
+    Axis& operator=(Coord c) { of_.change(); of_.axes_[i_] = std::move(c); return *this; }
+    Axis& operator=(const Axis& other) { const Coord& c = other; return *this = Coord(c); }
+
+   private:
+    Coords& of_;
+    size_t i_;
+  };
+  Axis operator[](size_t i) { return {*this, i}; }
   void push_back(Coord c) { change(); axes_.push_back(std::move(c)); }
   void resize(size_t n) { change(); axes_.resize(n); }
-  std::vector<Coord>::const_iterator begin() const { split(); return axes_.begin(); }
-  std::vector<Coord>::const_iterator end() const { split(); return axes_.end(); }
+  std::vector<Coord>::const_iterator begin() const { make_all(); return axes_.begin(); }
+  std::vector<Coord>::const_iterator end() const { make_all(); return axes_.end(); }
   // The flat position, if these coordinates were made of one.
   const Coord* flat() const { return services_ ? &flat_ : nullptr; }
 
  private:
-  bool lazy() const { return services_ != nullptr && !split_; }
-  void split() const;
-  void change() { split(); services_ = nullptr; }  // the flat position holds no longer
+  void make(size_t i) const;
+  void make_all() const { for (size_t i = 0; i < axes_.size(); ++i) make(i); }
+  void change() { make_all(); services_ = nullptr; }  // the flat position holds no longer
   mutable std::vector<Coord> axes_;
-  mutable bool split_ = false;
+  mutable std::vector<bool> made_;  // with services_: which axes were computed
   BodyServices* services_ = nullptr;
   Coord flat_;
   Shape shape_;
@@ -78,9 +92,9 @@ class BodyServices {
   virtual Coord opaque(Expr scalar_index, int64_t lo, Dim hi_inclusive) = 0;
   // floor(a / f) and a mod f, without a division where the terms allow it.
   virtual std::pair<Coord, Coord> split(const Coord& a, const Dim& f) = 0;
-  // Row-major position of coordinates in a tensor of `shape` (graph dims), and back.
+  // Row-major position of coordinates in a tensor of `shape` (graph dims), and back for one axis: what nobody asks for costs no division.
   virtual Coord flatten(const Coords& coords, const Shape& shape) = 0;
-  virtual std::vector<Coord> unflatten(const Coord& flat, const Shape& shape) = 0;
+  virtual Coord axis_of(const Coord& flat, const Shape& shape, size_t axis) = 0;
   virtual Expr scalar(const Coord& c) = 0;                    // its lane-0 value, index x1
   virtual Expr vector(const Coord& c) = 0;                    // index x lanes (x1 if it does not vary over lanes)
   // Value of operand `i` of the node at `coords` (in the operand's own axes), lanes wide or x1 when uniform; compute type. Under `mask` (invalid: always) only.
@@ -92,16 +106,17 @@ class BodyServices {
 };
 
 inline Coords Coords::of_flat(BodyServices& s, Coord flat, const Shape& shape) {
-  Coords c;
+  Coords c(shape.size());
+  c.made_.resize(shape.size());
   c.services_ = &s;
   c.flat_ = std::move(flat);
   c.shape_ = shape;
   return c;
 }
-inline void Coords::split() const {
-  if (!lazy()) return;
-  axes_ = services_->unflatten(flat_, shape_);
-  split_ = true;
+inline void Coords::make(size_t i) const {
+  if (!services_ || made_[i]) return;
+  axes_[i] = services_->axis_of(flat_, shape_, i);
+  made_[i] = true;
 }
 
 enum class BodyMode : uint8_t { kElem, kMap, kPoint, kSource, kFoldInit, kFoldStep, kFoldCombine, kFoldFinish };

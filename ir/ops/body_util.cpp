@@ -8,6 +8,18 @@ std::vector<Coord> axes_between(const Coords& coords, size_t begin, size_t end) 
   return out;
 }
 
+bool has_exact_strides(BodyContext& c, const Shape& shape) {
+  const SymbolTable& symbols = c.graph.symbols();
+  for (const Dim& d : shape) {
+    for (const Term& t : d.terms()) {
+      for (const uint32_t s : t.mono.s) {
+        if (s != 0 && symbols[SymbolId(s - 1)].binding == Binding::kBounded) return false;
+      }
+    }
+  }
+  return true;
+}
+
 namespace {
 
 Expr as_wide(BodyContext& c, Expr bound, Expr like) { return c.k().splat(bound, c.k().lanes(like)); }

@@ -10,6 +10,9 @@ inline Coord shifted(BodyContext& c, const Coord& a, const Dim& graph_dim) { ret
 // Axes [begin, end) of coordinates.
 std::vector<Coord> axes_between(const Coords& coords, size_t begin, size_t end);
 
+// No extent is bounded: strides are products of the extents themselves.
+bool has_exact_strides(BodyContext& c, const Shape& shape);
+
 // Comparisons of a coordinate with an index x1: as wide as the coordinate varies.
 Expr below(BodyContext& c, const Coord& a, Expr bound);       // a < bound
 Expr at_or_above(BodyContext& c, const Coord& a, Expr bound);  // a >= bound

@@ -1,14 +1,38 @@
+#include <tuple>
+
 #include "ir/ops/body_util.h"
 
 namespace nnc {
 
-void body_gather(BodyContext& c) {
+namespace {
+
+// Axis by axis.
+void gather_by_axes(BodyContext& c, size_t axis) {
   const Shape& x = c.shape(0);
-  const auto axis = static_cast<size_t>(axis_of(c.node, static_cast<int>(x.size()))), rank = c.shape(1).size();
+  const size_t rank = c.shape(1).size();
   std::vector<Coord> from = axes_between(c.coords, 0, axis);
   from.push_back(checked_index(c, c.s.read(1, Coords(axes_between(c.coords, axis, axis + rank))), x[axis], "gather index"));
   for (Coord& inner : axes_between(c.coords, axis + rank, c.coords.size())) from.push_back(std::move(inner));
   c.sources.push_back({0, Coords(std::move(from)), not_empty(c, x[axis])});
+}
+
+}  // namespace
+
+void body_gather(BodyContext& c) {
+  const Shape &x = c.shape(0), &idx = c.shape(1);
+  const auto axis = static_cast<size_t>(axis_of(c.node, static_cast<int>(x.size())));
+  if (!has_exact_strides(c, x) || !has_exact_strides(c, idx)) return gather_by_axes(c, axis);
+  // In flat positions: [outer, indices, inner] of the result is [outer, axis, inner] of x. Only these three parts are taken apart.
+  SymbolTable& symbols = c.k().symbols();
+  Dim inner = 1, count = 1;
+  for (size_t i = axis + 1; i < x.size(); ++i) inner = symbols.mul(inner, c.s.dim(x[i]));
+  for (const Dim& d : idx) count = symbols.mul(count, c.s.dim(d));
+  const auto [above, within] = c.s.split(c.s.flatten(c.coords, c.result_type().shape), inner);
+  Coord outer, number = above;
+  if (axis > 0) std::tie(outer, number) = c.s.split(above, count);
+  const Coord at = checked_index(c, c.s.read(1, Coords::of_flat(c.s, number, idx)), x[axis], "gather index");
+  const Coord row = c.s.add(c.s.scale(outer, c.s.dim(x[axis])), at);
+  c.sources.push_back({0, Coords::of_flat(c.s, c.s.add(c.s.scale(row, inner), within), x), not_empty(c, x[axis])});
 }
 
 void body_gather_elements(BodyContext& c) {
@@ -92,7 +116,7 @@ void body_scatter_nd(BodyContext& c) {
   const Shape outer(idx.begin(), idx.end() - 1);
   SymbolTable& symbols = const_cast<Graph&>(c.graph).symbols();
   scan_updates(c, symbols.mul(outer), [&](const Coord& at) {
-    Coords tuple(c.s.unflatten(at, outer)), from = tuple;
+    Coords tuple = Coords::of_flat(c.s, at, outer), from = tuple;
     tuple.push_back({});
     Expr mask;
     for (size_t j = 0; j < length; ++j) {

@@ -101,7 +101,7 @@ class Runner {
 };
 
 void check(const KernelCase& c) {
-  for (const char* name : {"cpu:x86-64-v3", "cpu:vm"}) {
+  for (const char* name : {"cpu:x86-64-v3", "cpu:vm", "cuda:sm_80"}) {
     const auto target = parse_target(name);
     ASSERT_TRUE(target.ok());
     const Status s = Runner(c).run(*target);
