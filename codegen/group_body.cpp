@@ -45,6 +45,9 @@ BufId GroupBody::declare_output(uint32_t output) {
 void GroupBody::set_axes(std::vector<IterAxis> axes, int lanes) {
   axes_ = std::move(axes);
   lanes_ = lanes;
+  std::vector<uint32_t> key{static_cast<uint32_t>(lanes)};
+  for (const IterAxis& a : axes_) key.push_back(a.base.id.v);
+  axes_key_ = axes_keys_.try_emplace(std::move(key), axes_keys_.size()).first->second;
 }
 
 void GroupBody::enter() { memo_.emplace_back(); }
@@ -65,7 +68,7 @@ Expr GroupBody::emit(ValueId v, const Coords& coords, Expr mask) {
   if (auto it = bound_.find(v); it != bound_.end()) return it->second(coords, mask);
   for (const auto& scope : memo_)
     for (const Memo& m : scope)
-      if (m.value == v && m.mask == mask.id && same_coords(m.coords, coords)) return m.result;
+      if (m.axes == axes_key_ && m.value == v && m.mask == mask.id && same_coords(m.coords, coords)) return m.result;
   Expr e;
   const Value& value = g_.value(v);
   if (!value.def.valid()) {
@@ -73,7 +76,7 @@ Expr GroupBody::emit(ValueId v, const Coords& coords, Expr mask) {
   } else {
     e = emit_node(value.def, value.index, coords, mask);
   }
-  memo_.back().push_back({v, coords, mask.id, e});
+  memo_.back().push_back({axes_key_, v, coords, mask.id, e});
   return e;
 }
 

@@ -90,7 +90,9 @@ class GroupBody : public BodyServices {
   Expr cannot_vectorise(KType type) override;
 
  private:
+  // What was emitted is remembered for the axes' values of the moment.
   struct Memo {
+    uint64_t axes;
     ValueId value;
     Coords coords;
     ExprId mask;
@@ -111,6 +113,8 @@ class GroupBody : public BodyServices {
   const Target& target_;
   std::vector<IterAxis> axes_;
   int lanes_ = 1;
+  uint64_t axes_key_ = 0;  // names the combination of axis values and lanes
+  std::map<std::vector<uint32_t>, uint64_t> axes_keys_;
   std::map<uint32_t, BufId> inputs_, outputs_;
   std::map<ValueId, uint32_t> input_number_;
   std::map<ValueId, Supplier> bound_;

@@ -96,9 +96,9 @@ LoweredKernel pad_input(const Graph& g, const Target& t, const ConvFacts& f, con
   const Shape& sx = g.type(f.x).shape;
   std::vector<IterAxis> axes;
   for (const Dim& d : padded) axes.push_back(IterAxis{body.dim(d), k.index(0), false, 1});
+  k.grid(axes[1].extent, axes[0].extent);
   axes[0].base = k.task(1);
   axes[1].base = k.task(0);
-  k.grid(axes[1].extent, axes[0].extent);
   const size_t last = axes.size() - 1;
   axes[last].align = lanes;
   auto element = [&](Expr channel, int n, Expr tail) {
@@ -320,10 +320,10 @@ class Depthwise {
     for (const Dim& d : sy) axes_.push_back(IterAxis{body.dim(d), k.index(0), false, 1});
     const size_t last = axes_.size() - 1, row = last - 1;
     axes_[last].align = lanes_;
-    axes_[0].base = k.task(1);
     Dim outer = 1;
     for (size_t a = 1; a < row; ++a) outer = s.mul(outer, axes_[a].extent);
     k.grid(outer, axes_[0].extent);
+    axes_[0].base = k.task(1);
     Expr rest = k.task(0);
     for (size_t a = row; a-- > 1;) {
       axes_[a].base = a == 1 ? rest : k.let("o", k.floormod(rest, k.dim(axes_[a].extent)));

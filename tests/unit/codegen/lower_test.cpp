@@ -1,0 +1,123 @@
+// Groups through all ways of running them.
+
+#include <gtest/gtest.h>
+
+#include "run_group.h"
+
+namespace nnc {
+namespace {
+
+using testing::random_tensor;
+
+struct Fixture {
+  Module m;
+  Graph g{&m, "group"};
+  Builder b{g};
+  std::vector<Tensor> inputs;
+  uint32_t seed = 1;
+
+  ValueId input(DType t, Shape shape, std::vector<int64_t> dims = {}, double lo = -1, double hi = 1) {
+    if (dims.empty()) {
+      for (const Dim& d : shape) dims.push_back(d.constant());
+    }
+    inputs.push_back(random_tensor(t, dims, seed++, lo, hi));
+    return g.add_input(Type::tensor(t, std::move(shape)));
+  }
+  ValueId op(OpKind k, std::vector<ValueId> args, AttrList attrs = {}) {
+    auto v = b.op(k, std::move(args), std::move(attrs));
+    EXPECT_TRUE(v.ok()) << (v.ok() ? "" : v.error().str());
+    return v.ok() ? *v : ValueId();
+  }
+  void check(std::vector<ValueId> outputs, double rtol = 1e-5, double atol = 1e-6, const char* targets = "cpu:x86-64-v3,x86-64-v4,vm") {
+    g.set_outputs(std::move(outputs));
+    auto list = parse_targets(targets);
+    ASSERT_TRUE(list.ok());
+    for (const Target& t : *list) {
+      const bool native = t.kind == TargetKind::kCpu;
+      testing::GroupRun r = testing::run_group(m, g, t, inputs, native);
+      ASSERT_EQ(r.error, "") << t.name;
+      for (size_t o = 0; o < r.reference.size(); ++o) {
+        EXPECT_EQ(testing::far_apart(r.interpreted[o], r.reference[o], rtol, atol), "") << t.name << " interpreted, output " << o << "\n" << print_kernel(r.lowered.kernels.back().kernel);
+        if (native) {
+          EXPECT_EQ(testing::bits_differ(r.compiled[o], r.interpreted[o]), "") << t.name << " compiled, output " << o;
+        }
+      }
+    }
+  }
+};
+
+TEST(Lower, AddRelu) {
+  Fixture f;
+  ValueId x = f.input(DType::kF32, {5, 33}), y = f.input(DType::kF32, {33});
+  f.check({f.op(OpKind::kRelu, {f.op(OpKind::kAdd, {x, y})})}, 0, 0);
+}
+
+TEST(Lower, ReshapeTranspose) {
+  Fixture f;
+  ValueId x = f.input(DType::kF32, {6, 32});
+  ValueId r = f.op(OpKind::kReshape, {x}, {{"shape", Shape{2, 3, 4, 8}}});
+  f.check({f.op(OpKind::kTranspose, {r}, {{"perm", std::vector<int64_t>{0, 2, 1, 3}}})}, 0, 0);
+}
+
+TEST(Lower, SoftmaxRow) {
+  Fixture f;
+  ValueId x = f.input(DType::kF32, {7, 50});
+  ValueId mx = f.op(OpKind::kReduce, {x}, {{"kind", std::string("max")}, {"axes", std::vector<int64_t>{1}}, {"keepdims", int64_t(1)}});
+  ValueId e = f.op(OpKind::kExp, {f.op(OpKind::kSub, {x, mx})});
+  ValueId s = f.op(OpKind::kReduce, {e}, {{"kind", std::string("sum")}, {"axes", std::vector<int64_t>{1}}, {"keepdims", int64_t(1)}});
+  f.check({f.op(OpKind::kDiv, {e, s})});
+}
+
+TEST(Lower, ReduceColumns) {
+  Fixture f;
+  ValueId x = f.input(DType::kF32, {9, 5, 37});
+  f.check({f.op(OpKind::kReduce, {x}, {{"kind", std::string("mean")}, {"axes", std::vector<int64_t>{0, 1}}, {"keepdims", int64_t(0)}})});
+}
+
+TEST(Lower, MatMulBiasGelu) {
+  Fixture f;
+  ValueId a = f.input(DType::kF32, {2, 19, 40}), w = f.input(DType::kF32, {40, 70}), c = f.input(DType::kF32, {70});
+  ValueId p = f.op(OpKind::kMatMul, {a, w});
+  f.check({f.op(OpKind::kGelu, {f.op(OpKind::kAdd, {p, c})})}, 1e-4, 1e-5);
+}
+
+TEST(Lower, MatMulBatchTransposed) {
+  Fixture f;
+  ValueId a = f.input(DType::kF32, {2, 3, 17, 32}), w = f.input(DType::kF32, {2, 3, 21, 32});
+  f.check({f.op(OpKind::kMatMul, {a, w}, {{"transpose_b", int64_t(1)}})}, 1e-4, 1e-5);
+}
+
+TEST(Lower, MatMulHeadsOut) {
+  Fixture f;
+  ValueId a = f.input(DType::kF32, {2, 5, 48}), w = f.input(DType::kF32, {48, 48});
+  ValueId p = f.op(OpKind::kMatMul, {a, w});
+  ValueId r = f.op(OpKind::kReshape, {p}, {{"shape", Shape{2, 5, 3, 16}}});
+  f.check({f.op(OpKind::kTranspose, {r}, {{"perm", std::vector<int64_t>{0, 2, 1, 3}}})}, 1e-4, 1e-5);
+}
+
+TEST(Lower, Conv3x3) {
+  Fixture f;
+  ValueId x = f.input(DType::kF32, {1, 9, 11, 12}), w = f.input(DType::kF32, {3, 3, 12, 20}), c = f.input(DType::kF32, {20});
+  ValueId y = f.op(OpKind::kConv, {x, w, c},
+                   {{"layout", std::string("nhwc")}, {"w_format", std::string("hwio")}, {"pads_begin", std::vector<int64_t>{1, 1}}, {"pads_end", std::vector<int64_t>{1, 1}}, {"strides", std::vector<int64_t>{2, 1}}});
+  f.check({f.op(OpKind::kRelu, {y})}, 1e-4, 1e-5);
+}
+
+TEST(Lower, ConvDepthwise) {
+  Fixture f;
+  ValueId x = f.input(DType::kF32, {2, 9, 10, 24}), w = f.input(DType::kF32, {3, 3, 1, 24});
+  ValueId y = f.op(OpKind::kConv, {x, w},
+                   {{"layout", std::string("nhwc")}, {"w_format", std::string("hwio")}, {"group", int64_t(24)}, {"pads_begin", std::vector<int64_t>{1, 1}}, {"pads_end", std::vector<int64_t>{1, 1}}});
+  f.check({y}, 1e-4, 1e-5);
+}
+
+TEST(Lower, Lstm) {
+  Fixture f;
+  ValueId x = f.input(DType::kF32, {4, 2, 19}), w = f.input(DType::kF32, {2, 4 * 12, 19}), r = f.input(DType::kF32, {2, 4 * 12, 12}), b = f.input(DType::kF32, {2, 8 * 12});
+  auto ys = f.b.ops(OpKind::kLstm, {x, w, r, b}, {{"hidden", int64_t(12)}, {"direction", std::string("bidirectional")}});
+  ASSERT_TRUE(ys.ok());
+  f.check(*ys, 1e-4, 1e-5);
+}
+
+}  // namespace
+}  // namespace nnc
