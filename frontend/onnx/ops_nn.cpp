@@ -250,7 +250,7 @@ Status scales_input(NodeContext& c, ResizeSpec& spec, int input) {
 }
 
 // In ascending order of the axes; those that keep their extent drop out.
-Status emit_resize(NodeContext& c, const ResizeSpec& spec, AttrList attrs, bool keep_all) {
+Result<ValueId> emit_resize(NodeContext& c, ValueId x, const ResizeSpec& spec, AttrList attrs, bool keep_all) {
   std::vector<size_t> order(spec.axes.size());
   for (size_t k = 0; k < order.size(); ++k) order[k] = k;
   std::ranges::sort(order, {}, [&](size_t k) { return spec.axes[k]; });
@@ -266,19 +266,16 @@ Status emit_resize(NodeContext& c, const ResizeSpec& spec, AttrList attrs, bool 
     left.roi.push_back(spec.roi[k]);
     ends.push_back(spec.roi[k + spec.axes.size()]);
   }
-  if (left.axes.empty()) {
-    c.out(0, c.in(0));
-    return {};
-  }
+  if (left.axes.empty()) return x;
   left.roi.insert(left.roi.end(), ends.begin(), ends.end());
   attrs.push_back({"axes", std::move(left.axes)});
   attrs.push_back({"sizes", std::move(left.sizes)});
   if (!left.scales.empty()) attrs.push_back({"scales", std::move(left.scales)});
   if (!left.roi.empty()) attrs.push_back({"roi", std::move(left.roi)});
-  return c.set(OpKind::kResize, {c.in(0)}, std::move(attrs));
+  return c.b().op(OpKind::kResize, {x}, std::move(attrs));
 }
 
-// Upsample, and Resize of opset 10: coordinates i / scale, the nearest below.
+// Upsample, and Resize of opset 10: coordinates i / scale; the nearest element is the one below, on axes that shrink the one above.
 Status resize_by_scales(NodeContext& c) {
   NNC_ASSIGN(const std::string mode, c.choice("mode", "nearest", "nearest|linear|bilinear"));
   ResizeSpec spec;
@@ -290,8 +287,20 @@ Status resize_by_scales(NodeContext& c) {
   } else {
     NNC_TRY(scales_input(c, spec, 1));
   }
-  AttrList attrs = {{"mode", std::string(mode == "nearest" ? "nearest" : "linear")}, {"coordinate_mode", std::string("asymmetric")}, {"nearest_mode", std::string("floor")}};
-  return emit_resize(c, spec, std::move(attrs), false);
+  const auto attrs = [&](std::string_view nearest) {
+    return AttrList{{"mode", std::string(mode == "nearest" ? "nearest" : "linear")}, {"coordinate_mode", std::string("asymmetric")}, {"nearest_mode", std::string(nearest)}};
+  };
+  if (mode != "nearest") return c.set(emit_resize(c, c.in(0), spec, attrs("floor"), false));
+  ResizeSpec shrink, grow;
+  for (size_t k = 0; k < spec.axes.size(); ++k) {
+    const Dim in = c.shape(0)[static_cast<size_t>(spec.axes[k])];
+    ResizeSpec& part = c.symbols().at_most(c.symbols().sub(spec.sizes[k], in), int64_t{-1}) == Ternary::kYes ? shrink : grow;
+    part.axes.push_back(spec.axes[k]);
+    part.sizes.push_back(spec.sizes[k]);
+    if (!spec.scales.empty()) part.scales.push_back(spec.scales[k]);
+  }
+  NNC_ASSIGN(const ValueId shrunk, emit_resize(c, c.in(0), shrink, attrs("ceil"), false));
+  return c.set(emit_resize(c, shrunk, grow, attrs("floor"), false));
 }
 
 Status resize(NodeContext& c) {
@@ -327,7 +336,7 @@ Status resize(NodeContext& c) {
     if (roi.size() != 2 * spec.axes.size()) return c.error(cat("roi has ", roi.size(), " numbers for ", spec.axes.size(), " axes; each needs two"));
     spec.roi = std::move(roi);
   }
-  return emit_resize(c, spec, std::move(attrs), crop);
+  return c.set(emit_resize(c, c.in(0), spec, std::move(attrs), crop));
 }
 
 std::string lower_snake(std::string_view name) {

@@ -123,7 +123,7 @@ Outcome run(const std::string& folder, const std::string& name, const Options& o
   };
   if (options.values == "always") give_values(false);
   auto module = import_onnx(*file, import);
-  if (!module.ok() && module.error().code == Code::kNeedDims && options.values == "needed") {
+  if (!module.ok() && module.error().code == Code::kNeedDims && options.values != "never") {
     give_values(true);
     module = import_onnx(*file, import);
   }
