@@ -209,24 +209,26 @@ bool TableParser::location() {
   int64_t id = 0;
   if (!expect("#") || !expect_int(&id) || !expect("=")) return false;
   if (id != static_cast<int64_t>(locs_.size())) return fail(cat("location #", locs_.size(), " expected here"));
-  Loc loc;
   if (in_.accept_word("fused")) {
+    std::vector<LocId> parts;
     const bool read = list("[", "]", [&] {
       size_t part = 0;
       if (!location_id(&part)) return false;
-      loc.fused.push_back(locs_[part]);
+      parts.push_back(locs_[part]);
       return true;
     });
     if (!read) return false;
-  } else {
-    if (in_.accept_word("node") && !expect_string(&loc.node)) return false;
-    if (in_.accept_word("op") && !expect_string(&loc.op)) return false;
-    if (in_.accept_word("scope") && !expect_string(&loc.scope)) return false;
-    if (in_.accept_word("file") && !expect_string(&loc.file)) return false;
-    int64_t line = 0;
-    if (in_.accept_word("line") && !expect_int(&line)) return false;
-    loc.line = static_cast<int>(line);
+    locs_.push_back(module_->fuse_locs(parts));
+    return true;
   }
+  Loc loc;
+  if (in_.accept_word("node") && !expect_string(&loc.node)) return false;
+  if (in_.accept_word("op") && !expect_string(&loc.op)) return false;
+  if (in_.accept_word("scope") && !expect_string(&loc.scope)) return false;
+  if (in_.accept_word("file") && !expect_string(&loc.file)) return false;
+  int64_t line = 0;
+  if (in_.accept_word("line") && !expect_int(&line)) return false;
+  loc.line = static_cast<int>(line);
   locs_.push_back(module_->add_loc(std::move(loc)));
   return true;
 }
