@@ -26,6 +26,11 @@ Expr not_empty(BodyContext& c, const Dim& graph_dim);
 Expr uniform(BodyContext& c, const Coord& a);
 // A data-dependent index, negative ones counted from the end, checked against the extent; for all lanes the same, else the vector attempt is given up.
 Coord checked_index(BodyContext& c, Expr index, const Dim& extent, std::string what);
+// An integer constant of any value; `bits` above the type's width are dropped.
+inline Expr integer_constant(KernelBuilder& k, DType t, uint64_t bits, int lanes = 1) {
+  const int width = dtype_bits(t);
+  return k.constant_bits(KType::of(t, lanes), width < 64 ? bits & ((uint64_t(1) << width) - 1) : bits);
+}
 inline int64_t axis_of(const Node& node, int rank) {
   const int64_t axis = node.i("axis");
   return axis < 0 ? axis + rank : axis;

@@ -88,6 +88,7 @@ std::span<const OpDef> ops_pool() {
        .lowering = Lowering::kPoint,
        .infer = infer_pool,
        .eval = eval_pool,
+       .body = body_pool,
        .gradient = gradient_pool,
        .tolerance = {1e-5, 1e-6}},
       {.kind = OpKind::kMaxPoolIndices,
@@ -101,6 +102,7 @@ std::span<const OpDef> ops_pool() {
        .lowering = Lowering::kPoint,
        .infer = infer_max_pool_indices,
        .eval = eval_max_pool_indices,
+       .body = body_max_pool_indices,
        .no_gradient = "an index does not change smoothly"},
       {.kind = OpKind::kPoolGrad,
        .name = "pool_grad",
@@ -112,6 +114,7 @@ std::span<const OpDef> ops_pool() {
        .lowering = Lowering::kPoint,
        .infer = infer_pool_grad,
        .eval = eval_pool_grad,
+       .body = body_pool_grad,
        .gradient = gradient_pool_grad,
        .tolerance = {1e-5, 1e-6}},
   };

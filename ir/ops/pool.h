@@ -5,6 +5,9 @@
 
 namespace nnc {
 
+void body_pool(BodyContext& c);
+void body_max_pool_indices(BodyContext& c);
+void body_pool_grad(BodyContext& c);
 Status eval_pool(EvalContext& c);
 Status eval_max_pool_indices(EvalContext& c);
 Status eval_pool_grad(EvalContext& c);

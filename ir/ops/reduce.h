@@ -5,6 +5,9 @@
 
 namespace nnc {
 
+void body_reduce(BodyContext& c);
+void body_arg_reduce(BodyContext& c);
+void body_cumsum(BodyContext& c);
 Status eval_reduce(EvalContext& c);
 Status eval_arg_reduce(EvalContext& c);
 Status eval_cumsum(EvalContext& c);

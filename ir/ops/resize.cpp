@@ -97,6 +97,7 @@ std::span<const OpDef> ops_resize() {
        .lowering = Lowering::kPoint,
        .infer = infer_resize,
        .eval = eval_resize,
+       .body = body_resize,
        .gradient = gradient_resize,
        .tolerance = {1e-5, 1e-6}},
       {.kind = OpKind::kResizeGrad,
@@ -108,6 +109,7 @@ std::span<const OpDef> ops_resize() {
        .lowering = Lowering::kPoint,
        .infer = infer_resize_grad,
        .eval = eval_resize_grad,
+       .body = body_resize_grad,
        .gradient = gradient_resize_grad,
        .tolerance = {1e-5, 1e-6}},
   };

@@ -5,6 +5,8 @@
 
 namespace nnc {
 
+void body_resize(BodyContext& c);
+void body_resize_grad(BodyContext& c);
 Status eval_resize(EvalContext& c);
 Status eval_resize_grad(EvalContext& c);
 Status gradient_resize(GradContext& c);
