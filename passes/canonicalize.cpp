@@ -6,6 +6,7 @@
 
 #include "ir/support/text.h"
 #include "passes/inline_region.h"
+#include "passes/layout.h"
 #include "passes/rules.h"
 
 namespace nnc {
@@ -49,16 +50,6 @@ Result<bool> reshape_rule(Rewriter& rw, NodeId id) {
   return replace_if_same(rw, id, v);
 }
 
-// Axes of more than one element keep their order: the same bytes under another shape.
-bool moves_nothing(const Shape& from, const std::vector<int64_t>& perm) {
-  int64_t last = -1;
-  for (int64_t p : perm) {
-    if (from[static_cast<size_t>(p)].is_const(1)) continue;
-    if (p < last) return false;
-    last = p;
-  }
-  return true;
-}
 
 Result<bool> transpose_rule(Rewriter& rw, NodeId id) {
   Graph& g = rw.graph();
@@ -74,6 +65,69 @@ Result<bool> transpose_rule(Rewriter& rw, NodeId id) {
   const Node inner = *def_of(g, x);
   for (int64_t& p : perm) p = inner.ints("perm")[static_cast<size_t>(p)];
   NNC_ASSIGN(const ValueId v, rw.at(id).transpose(inner.operands[0], perm));
+  return replace_if_same(rw, id, v);
+}
+
+size_t real_axes(const Shape& shape, size_t begin, size_t end) {
+  size_t n = 0;
+  for (size_t k = begin; k < end; ++k) n += !shape[k].is_const(1);
+  return n;
+}
+
+// Reshapes that only split axes stand before transposes, those that only merge axes behind them: then reshapes meet and become one, and what is split again right away
+// is never merged.
+Result<bool> split_rule(Rewriter& rw, NodeId id) {
+  Graph& g = rw.graph();
+  const Node node = g.node(id);
+  if (!is(g, node.operands[0], OpKind::kTranspose)) return false;
+  const Node transpose = *def_of(g, node.operands[0]);
+  const Shape from = g.type(node.operands[0]).shape, x = g.type(transpose.operands[0]).shape;
+  const auto groups = axis_groups(g.symbols(), from, node.dims("shape"));
+  if (!groups) return false;
+  for (const AxisGroup& k : *groups) {
+    if (real_axes(from, k.from, k.from_end) > 1 || k.to == k.to_end) return false;
+  }
+  const auto before = reshape_before_transpose(g.symbols(), x, transpose.ints("perm"), node.dims("shape"));
+  if (!before) return false;
+  Builder b = rw.at(id);
+  NNC_ASSIGN(const ValueId r, b.reshape(transpose.operands[0], before->first));
+  NNC_ASSIGN(const ValueId v, b.transpose(r, before->second));
+  return replace_if_same(rw, id, v);
+}
+
+Result<bool> merge_rule(Rewriter& rw, NodeId id) {
+  Graph& g = rw.graph();
+  const Node node = g.node(id);
+  if (!is(g, node.operands[0], OpKind::kReshape)) return false;
+  const ValueId x = def_of(g, node.operands[0])->operands[0];
+  const Shape from = g.type(x).shape, merged = g.type(node.operands[0]).shape;
+  const auto groups = axis_groups(g.symbols(), from, merged);
+  if (!groups) return false;
+  bool merges = false;
+  for (const AxisGroup& k : *groups) {
+    if (real_axes(merged, k.to, k.to_end) > 1 || k.from == k.from_end) return false;
+    merges = merges || real_axes(from, k.from, k.from_end) > 1;
+  }
+  if (!merges) return false;
+  // The groups of x's axes in the order that the transpose gives the merged axes.
+  std::vector<int64_t> perm;
+  for (int64_t axis : node.ints("perm")) {
+    for (const AxisGroup& k : *groups) {
+      if (k.to > static_cast<size_t>(axis) || k.to_end <= static_cast<size_t>(axis)) continue;
+      // A group's axes of one element move with its real one.
+      if (k.to_end - k.to > 1 && real_axes(merged, static_cast<size_t>(axis), static_cast<size_t>(axis) + 1) == 0) continue;
+      for (size_t i = k.from; i < k.from_end; ++i) perm.push_back(static_cast<int64_t>(i));
+    }
+  }
+  std::vector<int64_t> sorted = perm;
+  std::sort(sorted.begin(), sorted.end());
+  for (size_t k = 0; k < from.size(); ++k) {
+    if (sorted.size() != from.size() || sorted[k] != static_cast<int64_t>(k)) return false;
+  }
+  const Shape to = g.type(node.results[0]).shape;
+  Builder b = rw.at(id);
+  NNC_ASSIGN(ValueId v, b.transpose(x, perm));
+  NNC_ASSIGN(v, b.reshape(v, to));
   return replace_if_same(rw, id, v);
 }
 
@@ -291,6 +345,8 @@ constexpr RuleEntry kRules[] = {
     {OpKind::kCount, known_value_rule},  // first: what is known needs no other rule
     {OpKind::kReshape, reshape_rule},
     {OpKind::kTranspose, transpose_rule},
+    {OpKind::kReshape, split_rule},
+    {OpKind::kTranspose, merge_rule},
     {OpKind::kBroadcastTo, broadcast_rule},
     {OpKind::kSlice, slice_rule},
     {OpKind::kConcat, concat_rule},

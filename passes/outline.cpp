@@ -7,8 +7,7 @@
 #include <set>
 
 #include "ir/builder.h"
-#include "ir/rewriter.h"
-#include "passes/passes.h"
+#include "passes/rules.h"
 
 namespace nnc {
 
@@ -75,8 +74,11 @@ class Outliner {
 
   void number_units(const std::vector<NodeId>& order) {
     std::map<NodeId, int> plan_of;
-    for (size_t p = 0; p < plans_.size(); ++p)
+    for (size_t p = 0; p < plans_.size(); ++p) {
       for (NodeId n : plans_[p].nodes) plan_of[n] = static_cast<int>(p);
+      copies_.emplace_back(plans_[p].copies.begin(), plans_[p].copies.end());
+    }
+    for (size_t k = 0; k < order.size(); ++k) position_[order[k]] = k;
     std::map<int, size_t> unit_of_plan;
     for (NodeId n : order) {
       auto it = plan_of.find(n);
@@ -97,7 +99,12 @@ class Outliner {
 
   void depends(size_t unit, const Node& node) {
     for (ValueId v : node.operands)
-      if (v.valid() && g_.value(v).def.valid()) edge(unit_of_.at(g_.value(v).def), unit);
+      if (v.valid() && g_.value(v).def.valid() && !copied_into(g_.value(v).def, unit)) edge(unit_of_.at(g_.value(v).def), unit);
+  }
+  // What a unit makes again it does not wait for.
+  bool copied_into(NodeId n, size_t unit) const {
+    const int plan = units_[unit].plan;
+    return plan >= 0 && copies_[static_cast<size_t>(plan)].count(n) > 0;
   }
 
   void connect(const std::vector<NodeId>& order) {
@@ -116,12 +123,7 @@ class Outliner {
       }
     }
     for (const GroupPlan& p : plans_)
-      for (NodeId c : p.copies) {
-        const size_t unit = unit_of_.at(p.nodes.front());
-        for (ValueId v : g_.node(c).operands)
-          if (v.valid() && g_.value(v).def.valid() && std::find(p.copies.begin(), p.copies.end(), g_.value(v).def) == p.copies.end())
-            edge(unit_of_.at(g_.value(v).def), unit);
-      }
+      for (NodeId c : p.copies) depends(unit_of_.at(p.nodes.front()), g_.node(c));
   }
 
   std::vector<size_t> topological() {
@@ -145,18 +147,11 @@ class Outliner {
     return it == map_.end() ? v : it->second;
   }
 
-  AttrList attributes(const Node& node) const {
-    AttrList list;
-    for (size_t i = 0; i < node.attrs.size(); ++i)
-      if (node.attrs[i].index() != 0) list.push_back({node.def().attrs[i].name, node.attrs[i]});
-    return list;
-  }
-
   Status move_node(NodeId n) {
     const Node node = g_.node(n);
     std::vector<ValueId> operands;
     for (ValueId v : node.operands) operands.push_back(v.valid() ? mapped(v) : v);
-    NNC_ASSIGN(const NodeId fresh, g_.append(node.kind, std::move(operands), attributes(node), node.loc, {}, node.regions));
+    NNC_ASSIGN(const NodeId fresh, g_.append(node.kind, std::move(operands), attr_list_of(node), node.loc, {}, node.regions));
     carry(node.results, g_.node(fresh).results);
     return {};
   }
@@ -172,10 +167,7 @@ class Outliner {
   Status make_group(const GroupPlan& plan) {
     std::vector<NodeId> nodes = plan.copies;
     nodes.insert(nodes.end(), plan.nodes.begin(), plan.nodes.end());
-    std::map<NodeId, size_t> position;
-    size_t at = 0;
-    for (NodeId n = g_.first(); n.valid(); n = g_.node(n).next) position[n] = at++;
-    std::sort(nodes.begin(), nodes.end(), [&](NodeId a, NodeId b) { return position[a] < position[b]; });
+    std::sort(nodes.begin(), nodes.end(), [&](NodeId a, NodeId b) { return position_.at(a) < position_.at(b); });
     const std::set<NodeId> inside(nodes.begin(), nodes.end()), own(plan.nodes.begin(), plan.nodes.end());
 
     const RegionId region_id = g_.add_region("body");
@@ -195,7 +187,7 @@ class Outliner {
         args.push_back(v.valid() ? local.at(v) : v);
       }
       NNC_CHECK(node.regions.empty(), "a node with regions in a group");
-      NNC_ASSIGN(const NodeId inner, region.append(node.kind, std::move(args), attributes(node), node.loc));
+      NNC_ASSIGN(const NodeId inner, region.append(node.kind, std::move(args), attr_list_of(node), node.loc));
       locs.push_back(node.loc);
       for (size_t r = 0; r < node.results.size(); ++r) {
         local[node.results[r]] = region.node(inner).results[r];
@@ -220,7 +212,8 @@ class Outliner {
   Graph& g_;
   const std::vector<GroupPlan>& plans_;
   std::vector<Unit> units_;
-  std::map<NodeId, size_t> unit_of_;
+  std::vector<std::set<NodeId>> copies_;  // by plan
+  std::map<NodeId, size_t> unit_of_, position_;
   std::map<ValueId, ValueId> map_;
 };
 

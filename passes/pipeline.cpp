@@ -9,6 +9,15 @@ namespace nnc {
 
 namespace {
 
+Result<int64_t> run_tidy(Module& m, PassContext& c) {
+  int64_t changes = 0;
+  for (PassFn pass : {run_canonicalize, run_fold, run_cse, run_dce}) {
+    NNC_ASSIGN(const int64_t n, pass(m, c));
+    changes += n;
+  }
+  return changes;
+}
+
 constexpr PassInfo kSimplify[] = {
     {"canonicalize", "one spelling for each meaning", run_canonicalize},
     {"fold", "constants through the interpreter", run_fold},
@@ -17,8 +26,25 @@ constexpr PassInfo kSimplify[] = {
     {"dce", "what nobody reads goes", run_dce},
 };
 
-constexpr PassInfo kOptimizeGroups[] = {
-    {"outline_single", "every compute node its own group", run_outline_single},
+constexpr PassInfo kLayout{"layout", "convolutions with channels last, transposes cancelled", run_layout};
+constexpr PassInfo kExpand{"expand", "composites that no kernel takes whole", run_expand};
+constexpr PassInfo kPrepack{"prepack", "constant right operands into panels", run_prepack};
+constexpr PassInfo kFuse{"fuse", "what shares a kernel, each into a group", run_fuse};
+constexpr PassInfo kOutlineSingle{"outline_single", "every compute node its own group", run_outline_single};
+
+// Layout and expansion leave constants to fold and views to cancel.
+constexpr PassInfo kTidyLayout{"tidy_layout", "canonicalize, fold, cse after layout", run_tidy};
+constexpr PassInfo kTidyExpand{"tidy_expand", "canonicalize, fold, cse after expand", run_tidy};
+
+constexpr PassInfo kOptimize0[] = {kLayout, kExpand, kPrepack, kOutlineSingle};
+constexpr PassInfo kOptimize1[] = {kLayout, kTidyLayout, kExpand, kTidyExpand, kPrepack, kOutlineSingle};
+constexpr PassInfo kOptimize2[] = {
+    kLayout,   // before expand: it moves softmax and norms whole
+    kTidyLayout,
+    kExpand,
+    kTidyExpand,
+    kPrepack,  // after every pass that makes constants of weights
+    kFuse,     // last: nothing looks into a group again
 };
 
 size_t nodes_of(const Module& m) {
@@ -48,11 +74,15 @@ Result<int64_t> run_one(const PassInfo& pass, Module& m, PassContext& c, const P
 }  // namespace
 
 std::span<const PassInfo> simplify_passes() { return kSimplify; }
-std::span<const PassInfo> optimize_passes() { return kOptimizeGroups; }
+std::span<const PassInfo> optimize_passes(int level) {
+  if (level <= 0) return kOptimize0;
+  return level == 1 ? std::span<const PassInfo>(kOptimize1) : std::span<const PassInfo>(kOptimize2);
+}
 std::span<const PassInfo> all_passes() {
   static const std::vector<PassInfo> all = [] {
     std::vector<PassInfo> list(std::begin(kSimplify), std::end(kSimplify));
-    list.insert(list.end(), std::begin(kOptimizeGroups), std::end(kOptimizeGroups));
+    list.insert(list.end(), std::begin(kOptimize2), std::end(kOptimize2));
+    list.push_back(kOutlineSingle);
     return list;
   }();
   return all;
@@ -83,7 +113,7 @@ Status run_optimize(Module& m, const TargetFacts& target, const PipelineOptions&
   c.level = o.level;
   int64_t left = o.max_rewrites;
   if (left >= 0) c.rewrites_left = &left;
-  for (const PassInfo& p : optimize_passes()) {
+  for (const PassInfo& p : optimize_passes(o.level)) {
     NNC_ASSIGN(const int64_t n, run_one(p, m, c, o));
     (void)n;
     if (p.name == o.stop_after) return {};

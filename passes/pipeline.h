@@ -26,7 +26,7 @@ struct PipelineOptions {
 };
 
 std::span<const PassInfo> simplify_passes();   // run to a fixed point; reaching the cap is an error
-std::span<const PassInfo> optimize_passes();   // once each, per target
+std::span<const PassInfo> optimize_passes(int level);   // once each, per target
 std::span<const PassInfo> all_passes();
 
 Status run_simplify(Module& m, const PipelineOptions& options = {});

@@ -91,10 +91,15 @@ std::string compare_after(const Module& m, const std::string& passes, const Equi
   const std::unique_ptr<Module> after = m.clone();
   if (Status s = run_named_passes(*after, passes); !s.ok()) return s.error().str();
   if (Status s = verify_or_error(*after); !s.ok()) return s.error().str();
+  return compare(m, *after, options);
+}
+
+std::string compare(const Module& m, const Module& after, const EquivalenceOptions& options) {
   for (size_t k = 0; k < m.entries.size(); ++k) {
     const std::vector<Tensor> inputs = random_inputs(*m.entries[k], options);
-    const Result<std::vector<Tensor>> want = evaluate(m, *m.entries[k], inputs), got = evaluate(*after, *after->entries[k], inputs);
+    const Result<std::vector<Tensor>> want = evaluate(m, *m.entries[k], inputs), got = evaluate(after, *after.entries[k], inputs);
     if (want.ok() != got.ok()) return cat(m.entries[k]->name, ": ", want.ok() ? got.error().str() : "an error went away: " + want.error().str());
+    if (!want.ok() && options.must_run) return cat(m.entries[k]->name, " does not run: ", want.error().str());
     if (!want.ok()) continue;
     for (size_t r = 0; r < want->size(); ++r) {
       const std::string d = difference((*got)[r], (*want)[r], options);

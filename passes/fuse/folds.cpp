@@ -1,0 +1,178 @@
+// Fold groups: folds of one shape over the same axes, and the elementwise work over that shape or over what the folds leave. Softmax and the norms come together here.
+
+#include <algorithm>
+#include <set>
+
+#include "passes/fuse/cost.h"
+#include "passes/fuse/fusion.h"
+
+namespace nnc {
+
+namespace {
+
+class FoldGroup {
+ public:
+  FoldGroup(Fusion& f, NodeId seed) : f_(f), seed_(seed) {
+    const Node& n = f.node(seed);
+    whole_ = f.shape(n.operands[0]);
+    reduced_ = reduced_axes(n);
+    for (size_t k = 0; k < whole_.size(); ++k) {
+      kept_shape_.push_back(reduced_[k] ? Dim(1) : whole_[k]);
+      if (!reduced_[k]) kept_count_ = f.s.mul(kept_count_, whole_[k]);
+    }
+    f.seed(seed, UnitClass::kFold);
+    narrow_.insert(n.results[0]);
+    folds_ = 1;
+  }
+
+  void run() {
+    for (bool more = true; more;) {
+      more = false;
+      const std::vector<NodeId> nodes = f_.at(unit()).nodes;
+      for (NodeId n : nodes) {
+        more = take_readers(n) || more;
+        more = take_sources(n) || more;
+      }
+    }
+  }
+
+ private:
+  size_t unit() const { return f_.unit(seed_); }
+
+  std::vector<bool> reduced_axes(const Node& n) const {
+    const Shape& shape = f_.shape(n.operands[0]);
+    std::vector<bool> reduced(shape.size(), false);
+    if (n.kind == OpKind::kArgReduce) reduced[static_cast<size_t>(n.i("axis"))] = true;
+    else
+      for (int64_t a : n.ints("axes")) reduced[static_cast<size_t>(a)] = true;
+    for (size_t k = 0; k < shape.size(); ++k) {
+      if (shape[k].is_const(1)) reduced[k] = false;
+    }
+    return reduced;
+  }
+  bool same_fold(const Node& n) const { return f_.shape(n.operands[0]) == whole_ && reduced_axes(n) == reduced_; }
+
+  bool is_narrow_shape(const Shape& shape) { return f_.s.mul(shape) == kept_count_; }
+  // `shape`, aligned at the last axis, has the kept extents where they stand in the whole shape and 1 where it is folded.
+  bool aligned(const Shape& shape) const {
+    if (shape.size() > kept_shape_.size()) return false;
+    const size_t skip = kept_shape_.size() - shape.size();
+    for (size_t k = 0; k < skip; ++k) {
+      if (!kept_shape_[k].is_const(1)) return false;
+    }
+    return std::equal(shape.begin(), shape.end(), kept_shape_.begin() + static_cast<std::ptrdiff_t>(skip));
+  }
+
+  bool ours(ValueId v) const { return f_.inside(v, f_.unit(seed_)); }
+
+  // Elementwise over the whole shape: the group's narrow values must stand at their own place.
+  bool is_wide(const Node& n) const {
+    if (f_.shape(n.results[0]) != whole_) return false;
+    return std::all_of(n.operands.begin(), n.operands.end(), [&](ValueId o) {
+      if (!o.valid() || !ours(o)) return true;
+      return narrow_.count(o) > 0 ? aligned(f_.shape(o)) : f_.shape(o) == whole_;
+    });
+  }
+  // Elementwise over what the folds leave: the group's values have the result's very shape.
+  bool is_narrow(const Node& n) {
+    if (!is_narrow_shape(f_.shape(n.results[0])) || f_.shape(n.results[0]) == whole_) return false;
+    return std::all_of(n.operands.begin(), n.operands.end(), [&](ValueId o) {
+      if (!o.valid() || !ours(o)) return true;
+      return narrow_.count(o) > 0 && f_.shape(o) == f_.shape(n.results[0]);
+    });
+  }
+
+  bool join(NodeId id, bool narrow) {
+    if (!f_.may_join(unit(), f_.unit(id))) return false;
+    f_.join(unit(), f_.unit(id));
+    if (narrow) narrow_.insert(f_.node(id).results[0]);
+    return true;
+  }
+
+  bool take_readers(NodeId n) {
+    bool taken = false;
+    const ValueId v = f_.node(n).results[0];
+    const std::vector<Use> uses = f_.g.value(v).uses;
+    for (const Use& use : uses) {
+      if (!use.node.valid() || !f_.free(use.node) || f_.copied(use.node)) continue;
+      const Node& reader = f_.node(use.node);
+      if (reader.results.size() != 1) continue;
+      if (f_.lowering(use.node) == Lowering::kFold) {
+        // Of a fold's own result another fold is a second level, and another group.
+        if (narrow_.count(v) == 0 && same_fold(reader) && join(use.node, true)) {
+          ++folds_;
+          taken = true;
+        }
+      } else if (f_.lowering(use.node) == Lowering::kElem) {
+        if (is_wide(reader)) taken = join(use.node, false) || taken;
+        else if (is_narrow(reader)) taken = join(use.node, true) || taken;
+      } else if (reader.kind == OpKind::kReshape && narrow_.count(v) > 0 && leads_back(use.node)) {
+        taken = join(use.node, true) || taken;
+      }
+    }
+    return taken;
+  }
+
+  // A reshape of a folded value that gives it its place among the whole shape's axes again.
+  bool leads_back(NodeId reshape) const { return aligned(f_.shape(f_.node(reshape).results[0])) && f_.shape(f_.node(reshape).results[0]) != whole_; }
+
+  bool take_sources(NodeId n) {
+    bool taken = false;
+    const std::vector<ValueId> operands = f_.node(n).operands;
+    for (ValueId o : operands) {
+      if (!o.valid() || ours(o) || f_.shape(o) != whole_) continue;
+      taken = take_sibling_folds(o) || taken;
+      const NodeId def = f_.g.value(o).def;
+      if (!def.valid() || !f_.free(def) || f_.copied(def) || f_.lowering(def) != Lowering::kElem) continue;
+      if (!is_wide(f_.node(def)) || !worth_repeating(def)) continue;
+      taken = join(def, false) || taken;
+    }
+    return taken;
+  }
+
+  // Another fold of the same operand.
+  bool take_sibling_folds(ValueId operand) {
+    bool taken = false;
+    const std::vector<Use> uses = f_.g.value(operand).uses;
+    for (const Use& use : uses) {
+      if (!use.node.valid() || !f_.free(use.node) || f_.lowering(use.node) != Lowering::kFold || !same_fold(f_.node(use.node))) continue;
+      if (!join(use.node, true)) continue;
+      ++folds_;
+      taken = true;
+    }
+    return taken;
+  }
+
+  // Each fold walks its row once, and so do the outputs: what comes before the folds is made once per walk.
+  bool worth_repeating(NodeId def) {
+    const ValueId v = f_.node(def).results[0];
+    bool leaves = false;
+    const std::vector<NodeId> readers = f_.readers(v, &leaves);
+    const bool inside = !leaves && std::all_of(readers.begin(), readers.end(), [&](NodeId r) { return f_.unit(r) == unit(); });
+    if (is_costly(f_.node(def)) && !(inside && folds_ == 1 && readers.size() == 1)) return false;
+    MergeFacts facts;
+    facts.bytes_saved = f_.bytes(v) * (inside ? 2 : 1);
+    facts.evaluations = f_.typical_count(v) * folds_;
+    facts.launch_saved = f_.at(f_.unit(def)).nodes.size() == 1;
+    facts.cost_per_element = is_costly(f_.node(def)) ? 20 : 1;
+    return merge_gain(facts) > 0;
+  }
+
+  Fusion& f_;
+  NodeId seed_;
+  Shape whole_, kept_shape_;
+  std::vector<bool> reduced_;
+  Dim kept_count_ = 1;
+  std::set<ValueId> narrow_;
+  int folds_ = 0;
+};
+
+}  // namespace
+
+void fuse_folds(Fusion& f) {
+  for (NodeId n : f.order) {
+    if (f.lowering(n) == Lowering::kFold && f.free(n) && !f.copied(n)) FoldGroup(f, n).run();
+  }
+}
+
+}  // namespace nnc

@@ -1,0 +1,92 @@
+// Constant right operands of contractions in the form that the kernels read: panels of 16 columns. The panels are constants of their own; the plain weights go
+// with the last node that reads them.
+
+#include "ir/ops/panel.h"
+#include "passes/rules.h"
+#include "passes/weights.h"
+
+namespace nnc {
+
+namespace {
+
+// What the panels of one dtype are called where an op reads them.
+std::string_view panel_format(DType t) {
+  switch (panel_depth(t)) {
+    case 1: return "panel16";
+    case 2: return "panel16x2";
+    case 4: return "panel16x4";
+    default: return {};
+  }
+}
+
+bool packable(const PassContext& c, const Tensor* t) {
+  // Kernels read single rows so far; grouped rows (bf16, 8 bit) come with the kernels that multiply them.
+  return t != nullptr && panel_depth(t->dtype()) == 1 && t->count() > 0 && (c.target == nullptr || c.target->packed_weights);
+}
+
+class Prepack {
+ public:
+  Prepack(Graph& g, PassContext& c) : g_(g), c_(c), rw_(g, c.rewrites_left) {}
+
+  Result<int64_t> run() {
+    for (NodeId id : g_.order()) {
+      if (!rw_.allowed()) break;
+      const Node node = g_.node(id);
+      if (node.kind == OpKind::kMatMul) NNC_TRY(matmul(id, node));
+      if (node.kind == OpKind::kConv) NNC_TRY(conv(id, node));
+    }
+    rw_.remove_dead();
+    return rw_.count();
+  }
+
+ private:
+  Status matmul(NodeId id, const Node& node) {
+    const Tensor* w = const_value(g_, node.operands[1]);
+    if (!packable(c_, w) || w->rank() < 2 || !node.s("b_format").empty()) return {};
+    const bool transposed = node.i("transpose_b") != 0;
+    const int64_t n = w->dims()[w->dims().size() - (transposed ? 2 : 1)];
+    const DType dtype = w->dtype();
+    Builder b = rw_.at(id);
+    NNC_ASSIGN(const ValueId packed, b.constant(packed_panels(*w, transposed)));
+    NNC_ASSIGN(const std::vector<ValueId> y, rebuild(b, node, {node.operands[0], packed},
+                                                     {{"transpose_b", int64_t{0}}, {"b_format", std::string(panel_format(dtype))}, {"n", Shape{n}}}));
+    return rw_.replace(id, y[0]);
+  }
+
+  // hwio [k..., in / group, out] is a matrix [k * in, out] whose columns fall into groups. Groups of few outputs (depthwise) would be mostly padding.
+  Status conv(NodeId id, const Node& node) {
+    const Tensor* w = const_value(g_, node.operands[1]);
+    if (!packable(c_, w) || node.s("w_format") != "hwio") return {};
+    const std::vector<int64_t> dims = w->dims();
+    const DType dtype = w->dtype();
+    const int64_t group = node.i("group"), in = dims[dims.size() - 2], out = dims.back(), columns = out / group;
+    if (group > 1 && columns % kPanelWidth != 0) return {};
+    const std::vector<int64_t> kernel(dims.begin(), dims.end() - 2);
+    const int64_t rows = element_count(kernel) * in;
+    Tensor matrices = w->reshaped({rows, group, columns});
+    if (group > 1) matrices = transposed(matrices, {1, 0, 2});
+    Builder b = rw_.at(id);
+    NNC_ASSIGN(const ValueId packed, b.constant(packed_panels(matrices.reshaped({group, rows, columns}), false)));
+    std::vector<ValueId> operands = node.operands;
+    operands[1] = packed;
+    NNC_ASSIGN(const std::vector<ValueId> y, rebuild(b, node, std::move(operands), {{"w_format", std::string(panel_format(dtype))}, {"kernel", kernel}, {"channels", Shape{out, in}}}));
+    return rw_.replace(id, y[0]);
+  }
+
+  Graph& g_;
+  PassContext& c_;
+  Rewriter rw_;
+};
+
+}  // namespace
+
+Result<int64_t> run_prepack(Module& m, PassContext& c) {
+  int64_t changes = 0;
+  for (Graph* g : all_graphs(m)) {
+    NNC_ASSIGN(const int64_t n, Prepack(*g, c).run());
+    changes += n;
+  }
+  return changes;
+}
+
+}  // namespace nnc
