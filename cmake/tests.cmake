@@ -96,12 +96,12 @@ endif()
 
 add_test(NAME lint COMMAND python3 ${CMAKE_SOURCE_DIR}/tests/lint.py)
 
-# Whole models and ONNX's node tests through importer and interpreter alone: programs of their own, since they need no other layer.
+# Whole models and ONNX's node tests: programs of their own, since they print figures.
 foreach(program tests/models/eval_models tests/conformance/node_runner)
   if(EXISTS ${CMAKE_SOURCE_DIR}/${program}.cpp)
     cmake_path(GET program FILENAME name)
     add_executable(${name} ${program}.cpp)
-    target_link_libraries(${name} PRIVATE nnc_onnx)
+    target_link_libraries(${name} PRIVATE nnc_onnx nnc_api)
     target_compile_options(${name} PRIVATE -O2)
   endif()
 endforeach()

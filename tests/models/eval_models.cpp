@@ -1,17 +1,19 @@
 // Runs the stored cases of the model pack through importer, verifier and reference interpreter and compares with the stored answers: the program that shows
-// that models mean in the IR what they mean in ONNX Runtime. `eval_models [MODEL ...] [--steps N] [--import-only] [--text]`; no MODEL: all. One
-// module holds all profiles of a model. `--file M.onnx --in X.npz --expect Y.npz [--dim NAME=LO..HI ...]` runs any one. Exit code 1 if one differs.
+// that models mean in the IR what they mean in ONNX Runtime. `eval_models [MODEL ...] [--target T] [--threads N] [--level N] [--steps N] [--import-only] [--text]`; no
+// MODEL: all; with a target (cpu, cpu:vm, ...) the models are compiled and run by the runtime instead of interpreted. One module holds all profiles of a model. `--file M.onnx --in X.npz --expect Y.npz [--dim NAME=LO..HI ...]` runs any one. Exit code 1 if one differs.
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "codegen/api/load.h"
 #include "frontend/onnx/importer.h"
 #include "ir/base/tensor_io.h"
 #include "ir/eval.h"
@@ -19,6 +21,8 @@
 #include "ir/support/text.h"
 #include "ir/text.h"
 #include "ir/verifier.h"
+#include "runtime/cpu_device.h"
+#include "runtime/session.h"
 #include "tests/json.h"
 
 namespace {
@@ -89,11 +93,46 @@ Tensor step_of(const Tensor& all, int64_t step) {
 struct Options {
   int64_t steps = INT64_MAX;
   bool import_only = false, text = false;
-  std::string file, in, expect;
+  std::string file, in, expect, target;
+  int threads = 1, level = 2;
   std::map<std::string, DimSpec> dims;
 };
 
-bool run_case(const Module& module, const std::string& root, const Json& c, const Options& options, std::string* figures) {
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// How an entry is run: by the interpreter, or compiled.
+using Runner = std::function<Result<std::vector<Tensor>>(std::string_view, std::span<const Tensor>)>;
+
+Result<Runner> make_runner(const std::string& name, Module& module, const Options& options) {
+  if (options.target.empty()) {
+    return Runner([&module](std::string_view entry, std::span<const Tensor> args) {
+      Interpreter interpreter(module);
+      return interpreter.run_entry(entry, args);
+    });
+  }
+  CompileOptions c;
+  c.level = options.level;
+  const auto start = std::chrono::steady_clock::now();
+  NNC_TRY(simplify_module(module, c));
+  NNC_ASSIGN(const Target target, parse_target(options.target));
+  NNC_ASSIGN(const CompiledProgram compiled, compile_for_target(module, target, c));
+  ThreadPoolOptions threads;
+  threads.threads = options.threads;
+  NNC_ASSIGN(std::shared_ptr<Device> device, make_cpu_device(threads));
+  NNC_ASSIGN(std::shared_ptr<const Executable> executable, load_compiled(compiled, device));
+  const CodeCounts n = executable->counts();
+  std::string skeletons;
+  for (const auto& [skeleton, count] : compiled.skeletons) skeletons += cat(" ", skeleton, " ", count);
+  std::printf("      %-24s compiled in %.2f s: %zu kernels, %lld native steps, %lld vm, %lld host;%s\n", name.c_str(), seconds_since(start), compiled.program.kernels.size(),
+              static_cast<long long>(n.native), static_cast<long long>(n.vm), static_cast<long long>(n.host), skeletons.c_str());
+  NNC_ASSIGN(std::unique_ptr<Session> session, Session::create(executable));
+  std::shared_ptr<Session> shared = std::move(session);
+  return Runner([shared](std::string_view entry, std::span<const Tensor> args) { return shared->run(entry, args); });
+}
+
+bool run_case(const Module& module, const Runner& run, const std::string& root, const Json& c, const Options& options, std::string* figures) {
   const auto inputs = read_tensors(cat(root, "/", c["in"].text)), answers = read_tensors(cat(root, "/", c["out"].text));
   const bool stream = c["kind"].text == "stream";
   const int64_t steps = stream ? std::min(options.steps, static_cast<int64_t>(c["steps"].num())) : 1;
@@ -109,8 +148,7 @@ bool run_case(const Module& module, const std::string& root, const Json& c, cons
       if (const auto found = carried.find(a.name); found != carried.end()) args.push_back(found->second);
       else args.push_back(per_step[a.name] ? step_of(inputs.at(a.name), s) : inputs.at(a.name));
     }
-    Interpreter interpreter(module);
-    auto results = interpreter.run_entry(entry.name, args);
+    auto results = run(entry.name, args);
     if (!results.ok()) {
       *figures = cat("step ", s, ": ", results.error().str());
       return false;
@@ -127,10 +165,6 @@ bool run_case(const Module& module, const std::string& root, const Json& c, cons
   }
   *figures = cat("max difference ", worst, steps > 1 ? cat(" over ", steps, " steps") : std::string());
   return ok;
-}
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 // What of a module waits for the host or binds data while it runs.
@@ -199,6 +233,9 @@ int main(int argc, char** argv) {
     if (arg == "--steps" && k + 1 < argc) options.steps = std::atoll(argv[++k]);
     else if (arg == "--import-only") options.import_only = true;
     else if (arg == "--text") options.text = true;
+    else if (arg == "--target" && k + 1 < argc) options.target = argv[++k];
+    else if (arg == "--threads" && k + 1 < argc) options.threads = std::atoi(argv[++k]);
+    else if (arg == "--level" && k + 1 < argc) options.level = std::atoi(argv[++k]);
     else if (arg == "--file" && k + 1 < argc) options.file = argv[++k];
     else if (arg == "--in" && k + 1 < argc) options.in = argv[++k];
     else if (arg == "--expect" && k + 1 < argc) options.expect = argv[++k];
@@ -232,10 +269,16 @@ int main(int argc, char** argv) {
     const auto module = import_and_verify(name, path, interface.nodes, import, options);
     if (module == nullptr) ++failed;
     if (module == nullptr || options.import_only) continue;
+    const auto runner = make_runner(name, *module, options);
+    if (!runner.ok()) {
+      std::printf("FAIL  %-24s compile: %s\n", name.c_str(), runner.error().str().c_str());
+      ++failed;
+      continue;
+    }
     for (const auto& [label, c] : model["cases"].fields) {
       const auto start = std::chrono::steady_clock::now();
       std::string figures;
-      const bool ok = run_case(*module, root, c, options, &figures);
+      const bool ok = run_case(*module, *runner, root, c, options, &figures);
       std::printf("%s  %-24s %-16s %s (%.1f s)\n", ok ? "pass" : "FAIL", name.c_str(), label.c_str(), figures.c_str(), seconds_since(start));
       std::fflush(stdout);
       failed += !ok;

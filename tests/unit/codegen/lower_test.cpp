@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "run_group.h"
+#include "run_lowered.h"
 
 namespace nnc {
 namespace {
@@ -34,7 +34,7 @@ struct Fixture {
     ASSERT_TRUE(list.ok());
     for (const Target& t : *list) {
       const bool native = t.kind == TargetKind::kCpu;
-      testing::GroupRun r = testing::run_group(m, g, t, inputs, native);
+      testing::GroupRun r = testing::run_lowered(m, g, t, inputs, native);
       ASSERT_EQ(r.error, "") << t.name;
       for (size_t o = 0; o < r.reference.size(); ++o) {
         EXPECT_EQ(testing::far_apart(r.interpreted[o], r.reference[o], rtol, atol), "") << t.name << " interpreted, output " << o << "\n" << print_kernel(r.lowered.kernels.back().kernel);
