@@ -76,15 +76,15 @@ Expr equals(BodyContext& c, const Coord& a, Expr index) {
   return c.k().eq(v, c.k().splat(index, c.k().lanes(v)));
 }
 
-// Runs `update(j)` for j in [0, extent), each giving a mask and the value that is combined where it holds, over the element of x at the coordinates.
+// Runs `update(j)` for j in [0, extent) (a kernel dim), each giving a mask and the value that is combined where it holds, over the element of x at the coordinates.
 template <class F> void scan_updates(BodyContext& c, const Dim& extent, F&& update) {
   KernelBuilder& k = c.k();
   const Expr start = c.s.read(0, c.coords);
   const bool boolean = k.type(start).kind == KType::kMask;
   // A mask is no variable's type: bools are scanned as bytes.
   const VarId sum = k.mut("acc", k.splat(boolean ? k.convert(start, DType::kU8) : start, c.s.lanes()));
-  k.for_("j", k.index(0), k.dim(c.s.dim(extent)), 1, [&](Expr j) {
-    const Coord at = c.s.opaque(j, 0, k.symbols().sub(c.s.dim(extent), 1));
+  k.for_("j", k.index(0), k.dim(extent), 1, [&](Expr j) {
+    const Coord at = c.s.opaque(j, 0, k.symbols().sub(extent, 1));
     const auto [mask, value] = update(at);
     const Expr u = boolean ? k.convert(value, DType::kU8) : value;
     const Expr next = combined(c, k.var(sum), u);
@@ -98,7 +98,7 @@ template <class F> void scan_updates(BodyContext& c, const Dim& extent, F&& upda
 void body_scatter_elements(BodyContext& c) {
   const Shape &x = c.shape(0), &idx = c.shape(1);
   const auto axis = static_cast<size_t>(axis_of(c.node, static_cast<int>(x.size())));
-  scan_updates(c, idx[axis], [&](const Coord& at) {
+  scan_updates(c, c.s.dim(idx[axis]), [&](const Coord& at) {
     Coords from = c.coords;
     from[axis] = at;
     Expr inside;  // the indices may be shorter than x
@@ -106,25 +106,35 @@ void body_scatter_elements(BodyContext& c) {
       if (i != axis && !(x[i] == idx[i])) inside = both(c, inside, below(c, c.coords[i], c.k().dim(c.s.dim(idx[i]))));
     }
     const Expr index = resolved_index(c, c.s.read(1, from, inside), x[axis], "scatter_elements index");
-    return std::pair(both(c, inside, equals(c, c.coords[axis], index)), c.s.read(2, from, inside));
+    const Expr hit = both(c, inside, equals(c, c.coords[axis], index));
+    return std::pair(hit, c.s.read(2, from, hit));
   });
 }
 
 void body_scatter_nd(BodyContext& c) {
   const Shape &x = c.shape(0), &idx = c.shape(1);
   const auto length = static_cast<size_t>(idx.back().constant());
-  const Shape outer(idx.begin(), idx.end() - 1);
-  SymbolTable& symbols = const_cast<Graph&>(c.graph).symbols();
-  scan_updates(c, symbols.mul(outer), [&](const Coord& at) {
+  const Shape outer(idx.begin(), idx.end() - 1), tail(x.begin() + static_cast<std::ptrdiff_t>(length), x.end());
+  // In flat positions where strides allow it: update j lies at j * inner + the position inside of its slice.
+  const bool exact = has_exact_strides(c, idx) && has_exact_strides(c, x);
+  const Coord within = c.s.flatten(Coords(axes_between(c.coords, length, c.coords.size())), tail);
+  SymbolTable& symbols = c.k().symbols();
+  Dim inner = 1, count = 1;
+  for (const Dim& d : tail) inner = symbols.mul(inner, c.s.dim(d));
+  for (const Dim& d : outer) count = symbols.mul(count, c.s.dim(d));
+  scan_updates(c, count, [&](const Coord& at) {
     Coords tuple = Coords::of_flat(c.s, at, outer), from = tuple;
     tuple.push_back({});
     Expr mask;
     for (size_t j = 0; j < length; ++j) {
-      tuple[outer.size()] = c.s.constant(Dim(static_cast<int64_t>(j)));
-      mask = both(c, mask, equals(c, c.coords[j], resolved_index(c, c.s.read(1, tuple), x[j], "scatter_nd index")));
+      const Coord part = c.s.constant(Dim(static_cast<int64_t>(j)));
+      tuple[outer.size()] = part;
+      const Coords place = exact ? Coords::of_flat(c.s, c.s.add(c.s.scale(at, Dim(static_cast<int64_t>(length))), part), idx) : tuple;
+      mask = both(c, mask, equals(c, c.coords[j], resolved_index(c, c.s.read(1, place), x[j], "scatter_nd index")));
     }
     for (size_t i = length; i < c.coords.size(); ++i) from.push_back(c.coords[i]);
-    return std::pair(mask, c.s.read(2, from));
+    const Coords place = exact ? Coords::of_flat(c.s, c.s.add(c.s.scale(at, inner), within), c.shape(2)) : from;
+    return std::pair(mask, c.s.read(2, place, mask));
   });
 }
 
