@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ir/support/text.h"
+
 namespace nnc {
 
 GroupBody::GroupBody(KernelBuilder& k, const Graph& group, const Target& target) : k_(k), g_(group), target_(target) {
@@ -85,13 +87,14 @@ uint32_t GroupBody::program_loc(NodeId n) const { return g_.node(n).loc.v; }
 Expr GroupBody::emit_node(NodeId n, uint32_t result, const Coords& coords, Expr mask) {
   const Node& node = g_.node(n);
   const OpDef& def = node.def();
+  if (node.kind == OpKind::kConstant) return emit_constant(node);
   current_.push_back({&node, n, mask});
   Expr e;
   switch (def.lowering) {
     case Lowering::kElem: e = emit_elem(node, coords, mask); break;
     case Lowering::kMap: e = emit_map(node, n, coords, mask); break;
     default: {
-      NNC_CHECK(def.body != nullptr, "a group holds a node without a body that its skeleton did not bind");
+      NNC_CHECK(def.body != nullptr, cat("a group holds ", def.name, ", which has no body and which its skeleton did not bind").c_str());
       BodyContext c{.s = *this, .graph = g_, .node = node};
       c.mode = def.lowering == Lowering::kSource ? BodyMode::kSource : BodyMode::kPoint;
       c.coords = coords;
@@ -104,6 +107,15 @@ Expr GroupBody::emit_node(NodeId n, uint32_t result, const Coords& coords, Expr 
   }
   current_.pop_back();
   return k_.let(std::string(def.name), e);
+}
+
+// Only constants of one element lie in groups (kInlineConstant); others are inputs.
+Expr GroupBody::emit_constant(const Node& node) {
+  const Tensor& t = g_.module().constant(node.constant("value"));
+  NNC_CHECK(t.count() == 1, "a constant of several elements in a group");
+  if (t.dtype() == DType::kBool) return k_.mask_const(t.i64(0) != 0);
+  if (is_float(t.dtype())) return k_.constant(compute_dtype(t.dtype()), t.f64(0));
+  return k_.constant_bits(KType::of(compute_dtype(t.dtype())), static_cast<uint64_t>(t.i64(0)));
 }
 
 Expr GroupBody::emit_elem(const Node& node, const Coords& coords, Expr mask) {

@@ -99,6 +99,7 @@ class GroupBody : public BodyServices {
     Expr result;
   };
   Expr emit_node(NodeId n, uint32_t result, const Coords& coords, Expr mask);
+  Expr emit_constant(const Node& node);
   Expr emit_elem(const Node& node, const Coords& coords, Expr mask);
   Expr emit_map(const Node& node, NodeId n, const Coords& coords, Expr mask);
   Dim storage(const Dim& graph_dim);

@@ -173,6 +173,7 @@ Result<LoweredGroup> lower_pointwise(const Graph& g, const Target& target, const
       continue;
     }
     out.in_place = in_place_pairs(p.body);
+    for (const auto& [input, output] : out.in_place) p.k.kernel().in_place.push_back({input, static_cast<uint32_t>(g.inputs().size()) + output});
     out.kernels.push_back(p.args.finish(options));
     return out;
   }
