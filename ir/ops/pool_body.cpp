@@ -54,15 +54,10 @@ Windows::Windows(BodyContext& c, const Shape& image, const Shape& windows, std::
     a.in = image[image_.first + k];
     a.out = windows[image_.first + k];
     const Dim last = s.add(s.mul(s.sub(a.out, 1), a.stride), (a.kernel - 1) * a.dilation);  // of the last window, were there no padding
-    if (auto_pad == "notset") {
-      a.pad_begin = given("pads_begin", k, 0);
-      a.pad_end = given("pads_end", k, 0);
-    } else {
-      const Dim total = s.max(0, s.sub(s.add(last, 1), a.in));
-      const Dim less = s.floordiv(total, 2), more = s.sub(total, less);
-      a.pad_begin = auto_pad == "same_upper" ? less : more;
-      a.pad_end = auto_pad == "same_upper" ? more : less;
-    }
+    const WindowAxis window{a.kernel, a.stride, a.dilation, given("pads_begin", k, 0), given("pads_end", k, 0)};
+    const Padding padding = window_padding(s, a.in, a.out, window, auto_pad);
+    a.pad_begin = padding.begin;
+    a.pad_end = padding.end;
     a.fits_begin = s.at_most(a.pad_begin, int64_t(0)) == Ternary::kYes;
     const bool floor = auto_pad == "notset" && node.i("ceil_mode") == 0;  // then the last window ends inside the padding by construction
     a.fits_end = (floor && s.at_most(a.pad_end, int64_t(0)) == Ternary::kYes) || s.at_most(s.sub(s.sub(last, a.pad_begin), s.sub(a.in, 1)), int64_t(0)) == Ternary::kYes;

@@ -34,6 +34,14 @@ Dim window_count(SymbolTable& symbols, const Dim& in, const WindowAxis& w, std::
   return symbols.min(windows, symbols.ceildiv(symbols.add(in, w.pad_begin), w.stride));
 }
 
+Padding window_padding(SymbolTable& symbols, const Dim& in, const Dim& out, const WindowAxis& w, std::string_view auto_pad) {
+  if (auto_pad == "notset") return {w.pad_begin, w.pad_end};
+  const Dim reach = symbols.add(symbols.mul(symbols.sub(w.kernel, 1), w.dilation), 1);
+  const Dim total = symbols.max(0, symbols.sub(symbols.add(symbols.mul(symbols.sub(out, 1), w.stride), reach), in));
+  const Dim less = symbols.floordiv(total, 2), more = symbols.sub(total, less);
+  return auto_pad == "same_upper" ? Padding{less, more} : Padding{more, less};
+}
+
 WindowRun window_run(const WindowAxis& w, std::string_view auto_pad, int64_t in, int64_t out, int64_t kernel) {
   WindowRun r{in, out, kernel, w.stride, w.dilation, w.pad_begin, w.pad_end};
   if (auto_pad == "notset") return r;

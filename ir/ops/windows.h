@@ -26,6 +26,12 @@ Result<std::vector<WindowAxis>> window_axes(const InferContext& c, const std::ve
 // the image or its leading padding.
 Dim window_count(SymbolTable& symbols, const Dim& in, const WindowAxis& w, std::string_view auto_pad, bool ceil_mode = false);
 
+// Padding of an axis, `auto_pad` resolved for its extents.
+struct Padding {
+  Dim begin, end;
+};
+Padding window_padding(SymbolTable& symbols, const Dim& in, const Dim& out, const WindowAxis& w, std::string_view auto_pad);
+
 // The same axis with numbers.
 struct WindowRun {
   int64_t in = 0, out = 0, kernel = 1, stride = 1, dilation = 1, pad_begin = 0, pad_end = 0;
