@@ -1,5 +1,5 @@
-// Identities that hold bit for bit (-0 and NaN included), and the one reassociation that everybody makes: constant scales and shifts per channel move into the
-// constant weights and bias of the convolution or product before them, computed in f64 and rounded once.
+// Identities that hold bit for bit (-0 and NaN included), and two reassociations that everybody makes: constant scales and shifts per channel move into the
+// constant weights and bias of the convolution or product before them, computed in f64 and rounded once; constant factors of a product's operands move behind it.
 
 #include <algorithm>
 #include <cmath>
@@ -90,6 +90,15 @@ Result<bool> twice_rule(Rewriter& rw, NodeId id) {
   const Node node = g.node(id);
   if (!is(g, node.operands[0], node.kind)) return false;
   return replace_if_same(rw, id, node.kind == OpKind::kRelu ? node.operands[0] : def_of(g, node.operands[0])->operands[0]);
+}
+
+// min with +inf, max with -inf.
+Result<bool> bound_rule(Rewriter& rw, NodeId id) {
+  const Graph& g = rw.graph();
+  const Node& node = g.node(id);
+  const std::optional<double> c = uniform_value(g, node.operands[1]);
+  if (!c || !std::isinf(*c) || (*c > 0) != (node.kind == OpKind::kMin)) return false;
+  return replace_by_operand(rw, id, node.operands[0]);
 }
 
 Result<bool> where_rule(Rewriter& rw, NodeId id) {
@@ -241,6 +250,30 @@ Result<bool> channel_affine_rule(Rewriter& rw, NodeId id) {
   return absorb(rw, id, x, affine);
 }
 
+// (s a) b is s (a b): one factor behind the product instead of one per element before it. Constant factors only; the other reassociation that is made.
+Result<bool> operand_scale_rule(Rewriter& rw, NodeId id) {
+  Graph& g = rw.graph();
+  const Node node = g.node(id);
+  const DType dtype = g.type(node.results[0]).dtype;
+  if ((dtype != DType::kF32 && dtype != DType::kF64) || node.has_attr("accumulate") || !node.s("b_format").empty()) return false;
+  std::vector<ValueId> operands = node.operands;
+  double scale = 1;
+  for (ValueId& v : operands) {
+    const Node* n = def_of(g, v);
+    if (n == nullptr || n->kind != OpKind::kMul || !single_use(g, v) || g.type(n->operands[0]) != g.type(v)) continue;
+    const std::optional<double> c = uniform_value(g, n->operands[1]);
+    if (!c || !std::isfinite(*c) || *c == 0) continue;
+    scale *= *c;
+    v = n->operands[0];
+  }
+  if (operands == node.operands) return false;
+  Builder b = rw.at(id);
+  NNC_ASSIGN(const std::vector<ValueId> y, rebuild(b, node, std::move(operands)));
+  NNC_ASSIGN(const ValueId factor, b.scalar(dtype, scale));
+  NNC_ASSIGN(const ValueId v, b.binary(OpKind::kMul, y[0], factor));
+  return replace_if_same(rw, id, v);
+}
+
 constexpr RuleEntry kRules[] = {
     {OpKind::kAdd, add_rule},
     {OpKind::kSub, add_rule},
@@ -250,10 +283,13 @@ constexpr RuleEntry kRules[] = {
     {OpKind::kNeg, twice_rule},
     {OpKind::kNot, twice_rule},
     {OpKind::kRelu, twice_rule},
+    {OpKind::kMin, bound_rule},
+    {OpKind::kMax, bound_rule},
     {OpKind::kWhere, where_rule},
     {OpKind::kAnd, logic_rule},
     {OpKind::kOr, logic_rule},
     {OpKind::kConv, conv_pad_rule},
+    {OpKind::kMatMul, operand_scale_rule},
     {OpKind::kBatchNorm, batch_norm_rule},
     {OpKind::kMul, channel_affine_rule},
     {OpKind::kAdd, channel_affine_rule},

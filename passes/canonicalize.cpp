@@ -68,6 +68,23 @@ Result<bool> transpose_rule(Rewriter& rw, NodeId id) {
   return replace_if_same(rw, id, v);
 }
 
+// reduce to fewer axes, then a reshape that puts them back with extent 1, is a reduce that keeps them.
+Result<bool> keepdims_rule(Rewriter& rw, NodeId id) {
+  Graph& g = rw.graph();
+  const Node node = g.node(id);
+  const Node* fold = def_of(g, node.operands[0]);
+  if (fold == nullptr || (fold->kind != OpKind::kReduce && fold->kind != OpKind::kArgReduce) || fold->i("keepdims") != 0 || !single_use(g, node.operands[0])) return false;
+  Shape kept = g.type(fold->operands[0]).shape;
+  if (fold->kind == OpKind::kArgReduce) kept[static_cast<size_t>(fold->i("axis"))] = 1;
+  else
+    for (int64_t axis : fold->ints("axes")) kept[static_cast<size_t>(axis)] = 1;
+  if (node.dims("shape") != kept) return false;
+  Builder b = rw.at(id);
+  const Node copy = *fold;
+  NNC_ASSIGN(const std::vector<ValueId> v, rebuild(b, copy, copy.operands, {{"keepdims", int64_t{1}}}));
+  return replace_if_same(rw, id, v[0]);
+}
+
 size_t real_axes(const Shape& shape, size_t begin, size_t end) {
   size_t n = 0;
   for (size_t k = begin; k < end; ++k) n += !shape[k].is_const(1);
@@ -344,6 +361,7 @@ Result<bool> if_rule(Rewriter& rw, NodeId id) {
 constexpr RuleEntry kRules[] = {
     {OpKind::kCount, known_value_rule},  // first: what is known needs no other rule
     {OpKind::kReshape, reshape_rule},
+    {OpKind::kReshape, keepdims_rule},
     {OpKind::kTranspose, transpose_rule},
     {OpKind::kReshape, split_rule},
     {OpKind::kTranspose, merge_rule},

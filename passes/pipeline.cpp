@@ -23,6 +23,7 @@ constexpr PassInfo kSimplify[] = {
     {"fold", "constants through the interpreter", run_fold},
     {"algebra", "exact identities; scales and shifts into constant weights", run_algebra},
     {"cse", "equal nodes are one", run_cse},
+    {"raise", "spelled-out composites become their ops", run_raise},  // behind algebra and cse: one spelling, and equal operands are one value
     {"dce", "what nobody reads goes", run_dce},
 };
 

@@ -26,18 +26,22 @@ class FoldGroup {
   }
 
   void run() {
+    // What the folds need first, other folds of the same row with it: a reader that joined early could stand between two of them.
     for (bool more = true; more;) {
-      more = false;
-      const std::vector<NodeId> nodes = f_.at(unit()).nodes;
-      for (NodeId n : nodes) {
-        more = take_readers(n) || more;
-        more = take_sources(n) || more;
-      }
+      more = each(&FoldGroup::take_sources);
+      if (!more) more = each(&FoldGroup::take_readers);
     }
   }
 
  private:
   size_t unit() const { return f_.unit(seed_); }
+
+  bool each(bool (FoldGroup::*step)(NodeId)) {
+    const std::vector<NodeId> nodes = f_.at(unit()).nodes;
+    bool taken = false;
+    for (NodeId n : nodes) taken = (this->*step)(n) || taken;
+    return taken;
+  }
 
   std::vector<bool> reduced_axes(const Node& n) const {
     const Shape& shape = f_.shape(n.operands[0]);
@@ -63,14 +67,20 @@ class FoldGroup {
     return std::equal(shape.begin(), shape.end(), kept_shape_.begin() + static_cast<std::ptrdiff_t>(skip));
   }
 
-  bool ours(ValueId v) const { return f_.inside(v, f_.unit(seed_)); }
+  // Behind reshapes that the reader makes again: a folded value under another shape is still the row's own.
+  ValueId behind_reshapes(ValueId v) const {
+    for (NodeId def = f_.g.value(v).def; def.valid() && f_.copied(def) && f_.node(def).kind == OpKind::kReshape; def = f_.g.value(v).def) v = f_.node(def).operands[0];
+    return v;
+  }
+  bool narrow(ValueId v) const { return narrow_.count(behind_reshapes(v)) > 0; }
+  bool ours(ValueId v) const { return f_.inside(narrow(v) ? behind_reshapes(v) : v, f_.unit(seed_)) || (f_.inside(behind_reshapes(v), f_.unit(seed_)) && behind_reshapes(v) != v); }
 
   // Elementwise over the whole shape: the group's narrow values must stand at their own place.
   bool is_wide(const Node& n) const {
     if (f_.shape(n.results[0]) != whole_) return false;
     return std::all_of(n.operands.begin(), n.operands.end(), [&](ValueId o) {
       if (!o.valid() || !ours(o)) return true;
-      return narrow_.count(o) > 0 ? aligned(f_.shape(o)) : f_.shape(o) == whole_;
+      return narrow(o) ? aligned(f_.shape(o)) : f_.shape(o) == whole_ && behind_reshapes(o) == o;
     });
   }
   // Elementwise over what the folds leave: the group's values have the result's very shape.
@@ -78,7 +88,7 @@ class FoldGroup {
     if (!is_narrow_shape(f_.shape(n.results[0])) || f_.shape(n.results[0]) == whole_) return false;
     return std::all_of(n.operands.begin(), n.operands.end(), [&](ValueId o) {
       if (!o.valid() || !ours(o)) return true;
-      return narrow_.count(o) > 0 && f_.shape(o) == f_.shape(n.results[0]);
+      return narrow(o) && f_.shape(o) == f_.shape(n.results[0]);
     });
   }
 
@@ -92,29 +102,26 @@ class FoldGroup {
   bool take_readers(NodeId n) {
     bool taken = false;
     const ValueId v = f_.node(n).results[0];
-    const std::vector<Use> uses = f_.g.value(v).uses;
-    for (const Use& use : uses) {
-      if (!use.node.valid() || !f_.free(use.node) || f_.copied(use.node)) continue;
-      const Node& reader = f_.node(use.node);
+    for (NodeId reader_id : f_.readers(v)) {
+      if (!f_.free(reader_id) || f_.copied(reader_id)) continue;
+      const Node& reader = f_.node(reader_id);
       if (reader.results.size() != 1) continue;
-      if (f_.lowering(use.node) == Lowering::kFold) {
+      if (f_.lowering(reader_id) == Lowering::kFold) {
         // Of a fold's own result another fold is a second level, and another group.
-        if (narrow_.count(v) == 0 && same_fold(reader) && join(use.node, true)) {
-          ++folds_;
-          taken = true;
-        }
-      } else if (f_.lowering(use.node) == Lowering::kElem) {
-        if (is_wide(reader)) taken = join(use.node, false) || taken;
-        else if (is_narrow(reader)) taken = join(use.node, true) || taken;
-      } else if (reader.kind == OpKind::kReshape && narrow_.count(v) > 0 && leads_back(use.node)) {
-        taken = join(use.node, true) || taken;
+        if (narrow_.count(v) == 0 && ours(reader.operands[0]) && behind_reshapes(reader.operands[0]) == reader.operands[0] && same_fold(reader)) taken = join_fold(reader_id) || taken;
+      } else if (f_.lowering(reader_id) == Lowering::kElem) {
+        if (is_wide(reader)) taken = join(reader_id, false) || taken;
+        else if (is_narrow(reader)) taken = join(reader_id, true) || taken;
       }
     }
     return taken;
   }
 
-  // A reshape of a folded value that gives it its place among the whole shape's axes again.
-  bool leads_back(NodeId reshape) const { return aligned(f_.shape(f_.node(reshape).results[0])) && f_.shape(f_.node(reshape).results[0]) != whole_; }
+  bool join_fold(NodeId id) {
+    if (!join(id, true)) return false;
+    ++folds_;
+    return true;
+  }
 
   bool take_sources(NodeId n) {
     bool taken = false;
@@ -130,15 +137,22 @@ class FoldGroup {
     return taken;
   }
 
-  // Another fold of the same operand.
+  // Other folds of the same operand, or of something cheap that is made of it for them alone.
   bool take_sibling_folds(ValueId operand) {
     bool taken = false;
     const std::vector<Use> uses = f_.g.value(operand).uses;
     for (const Use& use : uses) {
-      if (!use.node.valid() || !f_.free(use.node) || f_.lowering(use.node) != Lowering::kFold || !same_fold(f_.node(use.node))) continue;
-      if (!join(use.node, true)) continue;
-      ++folds_;
-      taken = true;
+      if (!use.node.valid() || !f_.free(use.node) || f_.copied(use.node)) continue;
+      const Node& n = f_.node(use.node);
+      if (f_.lowering(use.node) == Lowering::kFold) {
+        if (same_fold(n)) taken = join_fold(use.node) || taken;
+        continue;
+      }
+      if (f_.lowering(use.node) != Lowering::kElem || is_costly(n) || !is_wide(n) || !single_use(f_.g, n.results[0])) continue;
+      const NodeId fold = f_.g.value(n.results[0]).uses[0].node;
+      if (!fold.valid() || !f_.free(fold) || f_.lowering(fold) != Lowering::kFold || !same_fold(f_.node(fold))) continue;
+      if (!f_.may_join(unit(), f_.unit(fold)) || !join(use.node, false)) continue;
+      taken = join_fold(fold) || taken;
     }
     return taken;
   }
