@@ -319,8 +319,10 @@ void Launcher::land_copies(u32 pending) {
 
 // ---- reports
 
-void Launcher::add_report(EmuFault fault, std::string text) {
-  if (reports.size() >= options_.max_reports) return;
+void Launcher::add_report(EmuFault fault, std::string text, u32 buffer) {
+  const std::pair<EmuFault, u32> key{fault, buffer};
+  if (reports.size() >= options_.max_reports || std::find(reported_.begin(), reported_.end(), key) != reported_.end()) return;
+  reported_.push_back(key);
   reports.push_back({fault, cat(emu_fault_name(fault), " in kernel ", kernel_.shape.name, ": ", text)});
 }
 
@@ -337,18 +339,19 @@ std::string Launcher::thread_text(u64 record) const {
 }
 
 void Launcher::fault(u32 kind, const nnc_ref* r, i64 index, u64 other) {
+  if (std::find(reported_.begin(), reported_.end(), std::pair<EmuFault, u32>(static_cast<EmuFault>(kind), r->number)) != reported_.end()) return;
   const std::string by = cat("thread ", thread, " of block ", task);
   const auto f = static_cast<EmuFault>(kind);
   switch (f) {
     case EmuFault::kOutOfBounds:
-      return add_report(f, cat(other >> 32 ? "write" : "read", " of ", static_cast<u32>(other), " elements at ", index, " of ", buffer_text(*r), ", which has ", r->count, "; ", by));
-    case EmuFault::kMisaligned: return add_report(f, cat(static_cast<u32>(other), " bytes at element ", index, " of ", buffer_text(*r), "; ", by));
-    case EmuFault::kUninitialised: return add_report(f, cat("element ", index, " of ", buffer_text(*r), "; ", by));
-    case EmuFault::kEarlyRead: return add_report(f, cat("element ", index, " of ", buffer_text(*r), "; ", by, ", the copy is of ", thread_text(other)));
+      return add_report(f, cat(other >> 32 ? "write" : "read", " of ", static_cast<u32>(other), " elements at ", index, " of ", buffer_text(*r), ", which has ", r->count, "; ", by), r->number);
+    case EmuFault::kMisaligned: return add_report(f, cat(static_cast<u32>(other), " bytes at element ", index, " of ", buffer_text(*r), "; ", by), r->number);
+    case EmuFault::kUninitialised: return add_report(f, cat("element ", index, " of ", buffer_text(*r), "; ", by), r->number);
+    case EmuFault::kEarlyRead: return add_report(f, cat("element ", index, " of ", buffer_text(*r), "; ", by, ", the copy is of ", thread_text(other)), r->number);
     case EmuFault::kRace:
-      return add_report(f, cat("element ", index, " of ", buffer_text(*r), other & kWriteMark ? " written by " : " read by ", by, " and accessed by ", thread_text(other), " with no barrier between"));
-    case EmuFault::kExtent: return add_report(f, cat(buffer_text(*r), " has ", r->count, " elements, the kernel wants ", index));
-    default: return add_report(f, by);
+      return add_report(f, cat("element ", index, " of ", buffer_text(*r), other & kWriteMark ? " written by " : " read by ", by, " and accessed by ", thread_text(other), " with no barrier between"), r->number);
+    case EmuFault::kExtent: return add_report(f, cat(buffer_text(*r), " has ", r->count, " elements, the kernel wants ", index), r->number);
+    default: return add_report(f, by, r->number);
   }
 }
 

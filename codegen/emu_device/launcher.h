@@ -83,7 +83,8 @@ class Launcher : public nnc_block {
   void resume(u32 t);
   void exchange(u32 warp, u32 kind);
   void land(const PendingCopy& c);
-  void add_report(EmuFault fault, std::string text);
+  // One report for each kind of fault and buffer: the first.
+  void add_report(EmuFault fault, std::string text, u32 buffer = ~u32(0));
   std::string thread_text(u64 record) const;
   std::string buffer_text(const nnc_ref& r) const;
   static void thread_main(void* self);
@@ -98,6 +99,7 @@ class Launcher : public nnc_block {
   u64 epoch_ = 0;                 // block barriers passed
   std::vector<u64> warp_epoch_;   // warp barriers passed since
   bool given_up_ = false;
+  std::vector<std::pair<EmuFault, u32>> reported_;
 };
 
 // What a matrix instruction computes for the 32 slots of a warp.
