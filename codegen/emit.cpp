@@ -264,7 +264,7 @@ void UnitEmitter::threads(SourceWriter& w, const Kernel& k, const Stmt& s) {
   } else {
     static constexpr const char* kNames[] = {"zero", "load", "mma", "store", "get", "set"};
     const FragOp op = static_cast<FragOp>(s.op);
-    const VarId f = op == FragOp::kStore || op == FragOp::kGet ? s.f0 : s.var;
+    const VarId f = op == FragOp::kStore || op == FragOp::kGet || op == FragOp::kSet ? s.f0 : s.var;
     h.what = HelperKey::kFragment;
     h.type = k.vars[f].type;
     h.name = cat("frag_", kNames[s.op], s.n && op == FragOp::kLoad ? "_transposed_" : "_", type(h.type));
