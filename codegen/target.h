@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ir/base/cpu_features.h"
 #include "ir/support/result.h"
 
 namespace nnc {
@@ -34,7 +35,5 @@ struct Target {
 // "cpu" alone is x86-64-v3 and this machine's own level, hence a list; "cuda:sm_80,sm_90" inherits the kind. Unknown names: Code::kUsage with the nearest.
 Result<std::vector<Target>> parse_targets(std::string_view spec);
 Result<Target> parse_target(std::string_view name);
-// Features of this machine by name, from CPUID (and XGETBV: what the system saves).
-std::vector<std::string> machine_features();
 
 }  // namespace nnc
