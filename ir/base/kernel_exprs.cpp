@@ -1,14 +1,16 @@
 #include "ir/base/kernel_exprs.h"
 
+#include <algorithm>
+#include <bit>
+
 #include "ir/support/hash.h"
 
 namespace nnc {
 namespace {
 
 uint64_t hash_node(const ExprNode& n) {
-  uint64_t h = hash_combine(uint64_t(n.op) | uint64_t(n.type.kind) << 8 | uint64_t(n.type.elem) << 16 | uint64_t(n.type.lanes) << 24, n.bits);
-  h = hash_combine(h, uint64_t(n.a.v) | uint64_t(n.b.v) << 32);
-  h = hash_combine(h, uint64_t(n.c.v) | uint64_t(n.var.v) << 32);
+  const uint64_t head = uint64_t(n.op) | uint64_t(n.type.kind) << 8 | uint64_t(n.type.elem) << 16 | uint64_t(n.type.lanes) << 24 | uint64_t(n.c.v) << 32;
+  uint64_t h = mix64((head ^ n.bits * kGolden) + mix64((uint64_t(n.a.v) | uint64_t(n.b.v) << 32) ^ uint64_t(n.var.v) * kGolden));
   for (uint8_t p : n.pattern) h = hash_combine(h, p);
   return h;
 }
@@ -24,15 +26,31 @@ bool is_nan_bits(const KType& t, uint64_t bits) { return t.floating() && value_o
 }  // namespace
 
 ExprPool::ExprPool(Kernel& k) : k_(k) {
-  for (size_t i = 0; i < k.exprs.size(); ++i) table_.emplace(hash_node(k.exprs[ExprId(i)]), ExprId(i));
+  slots_.resize(std::bit_ceil(std::max<size_t>(64, k.exprs.size() * 4)));
+  for (size_t i = 0; i < k.exprs.size(); ++i) insert(hash_node(k.exprs[ExprId(i)]), ExprId(i));
+}
+
+void ExprPool::insert(uint64_t hash, ExprId id) {
+  if (used_ * 2 >= slots_.size()) {
+    std::vector<Slot> old = std::move(slots_);
+    slots_.assign(std::max<size_t>(64, old.size() * 2), {});
+    used_ = 0;
+    for (const Slot& s : old)
+      if (s.id) insert(s.hash, s.id);
+  }
+  size_t at = hash & (slots_.size() - 1);
+  while (slots_[at].id) at = (at + 1) & (slots_.size() - 1);
+  slots_[at] = {hash, id};
+  ++used_;
 }
 
 ExprId ExprPool::intern(ExprNode n) {
   const uint64_t h = hash_node(n);
-  for (auto [it, end] = table_.equal_range(h); it != end; ++it)
-    if (k_.exprs[it->second] == n) return it->second;
+  if (!slots_.empty())
+    for (size_t at = h & (slots_.size() - 1); slots_[at].id; at = (at + 1) & (slots_.size() - 1))
+      if (slots_[at].hash == h && k_.exprs[slots_[at].id] == n) return slots_[at].id;
   const ExprId id = k_.exprs.push(std::move(n));
-  table_.emplace(h, id);
+  insert(h, id);
   return id;
 }
 

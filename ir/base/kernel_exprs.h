@@ -2,7 +2,7 @@
 // The expressions of one kernel under hash-consing, and the exact folding rules: what the builder, the parser and the passes make expressions with. Nothing here changes a bit
 // of any result: index and integer algebra, constants, selects of constants; no algebra on floats but the evaluation of constants.
 
-#include <unordered_map>
+#include <vector>
 
 #include "ir/base/kernel_rules.h"
 
@@ -28,8 +28,15 @@ class ExprPool {
   ExprId fold_mask(const ExprNode& n);
   ExprId fold_lanes(const ExprNode& n);
   bool is_const(ExprId e) const { return e.valid() && k_.exprs[e].op == ExprOp::kConst; }
+  void insert(uint64_t hash, ExprId id);
   Kernel& k_;
-  std::unordered_multimap<uint64_t, ExprId> table_;
+  // Open addressing; a power of two of slots, at most half of them used.
+  struct Slot {
+    uint64_t hash = 0;
+    ExprId id;
+  };
+  std::vector<Slot> slots_;
+  size_t used_ = 0;
 };
 
 }  // namespace nnc

@@ -150,6 +150,7 @@ class Translator {
     const ExprNode& n = k_.exprs[e];
     Inst i;
     i.dst = dst;
+    if (n.op == ExprOp::kFma && fma_scalar(n, i)) return;
     if (n.a) i.a = value(n.a);
     if (n.b) i.b = value(n.b);
     if (n.c) i.c = value(n.c);
@@ -188,6 +189,23 @@ class Translator {
     i.fn = (wide ? ops_ : lane_ops_v1()).op(n.op, lane);
     if (i.fn == nullptr) problem(cat("no code for ", expr_op_name(n.op), " of ", type_text(from)));
     emit(i);
+  }
+
+  // One factor is a scalar on all lanes: no need to spread it first.
+  bool fma_scalar(const ExprNode& n, Inst& i) {
+    const Handler fn = n.type.lanes > 1 ? ops_.fma_scalar(lane_of(n.type)) : nullptr;
+    if (fn == nullptr) return false;
+    const auto is_splat = [&](ExprId e) { return k_.exprs[e].op == ExprOp::kSplat && !memo_.contains(e); };
+    if (!is_splat(n.a) && !is_splat(n.b)) return false;
+    const ExprId scalar = is_splat(n.a) ? n.a : n.b;
+    i.a = value(k_.exprs[scalar].a);
+    i.b = value(scalar == n.a ? n.b : n.a);
+    i.c = value(n.c);
+    i.lanes = n.type.lanes;
+    i.blocks = blocks_of(value_bytes(n.type));
+    i.fn = fn;
+    emit(i);
+    return true;
   }
 
   void cast(const ExprNode& n, const KType& from, Inst i) {
@@ -289,31 +307,41 @@ class Translator {
     patch(at);
   }
 
+  // Index and mask of an access: `second` is the mask, or the other summand of the index.
+  Access place(const Stmt& s, uint32_t& index, uint32_t& second) {
+    const ExprNode& n = k_.exprs[s.index];
+    const bool scattered = n.type.lanes > 1;
+    if (!s.mask && !scattered && n.op == ExprOp::kAdd && !memo_.contains(s.index)) {
+      index = value(n.a);
+      second = value(n.b);
+      return Access::kSum;
+    }
+    index = value(s.index);
+    if (s.mask) second = value(s.mask);
+    return scattered ? Access::kScattered : s.mask ? Access::kMasked : Access::kPlain;
+  }
+
   void effect(const Stmt& s) {
     Inst i;
     switch (s.kind) {
       case StmtKind::kLoad: {
         const KType& t = k_.vars[s.var].type;
         i.dst = var_slot_[s.var.index()];
-        i.a = value(s.index);
         i.aux = s.buf.v;
         i.lanes = t.lanes;
         i.blocks = s.mask.valid();
-        if (s.mask) i.b = value(s.mask);
         i.imm = s.other.valid();
         if (s.other) i.c = value(s.other);
-        i.fn = load_handler(lane_bytes(lane_of(t)), t.lanes, s.mask.valid(), type(s.index).lanes > 1);
+        i.fn = load_handler(lane_bytes(lane_of(t)), t.lanes, place(s, i.a, i.b));
         break;
       }
       case StmtKind::kStore: {
         const KType& t = type(s.value);
-        i.dst = value(s.index);
         i.a = value(s.value);
         i.aux = s.buf.v;
         i.lanes = t.lanes;
         i.blocks = s.mask.valid();
-        if (s.mask) i.b = value(s.mask);
-        i.fn = store_handler(lane_bytes(lane_of(t)), t.lanes, s.mask.valid(), type(s.index).lanes > 1);
+        i.fn = store_handler(lane_bytes(lane_of(t)), t.lanes, place(s, i.dst, i.b));
         break;
       }
       case StmtKind::kAtomic:

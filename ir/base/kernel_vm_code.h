@@ -36,6 +36,7 @@ int lane_bytes(Lane t);
 struct LaneOps {
   Handler (*op)(ExprOp op, Lane from);  // unary, binary, fma, select, reductions, splat, extract, shuffle (by size), iota
   Handler (*cast)(ExprOp op, Lane from, Lane to);
+  Handler (*fma_scalar)(Lane t);  // a is one lane, the same for all; null: not on this level
 };
 const LaneOps& lane_ops_v1();  // lane by lane: what single lanes use on every level
 const LaneOps& lane_ops_v3();
@@ -103,8 +104,9 @@ struct Program {
 };
 
 // ---- memory and control handlers (kernel_vm_memory.cpp, kernel_vm_control.cpp)
-Handler load_handler(int elem_bytes, int lanes, bool masked, bool gather);
-Handler store_handler(int elem_bytes, int lanes, bool masked, bool scatter);
+enum class Access : uint8_t { kPlain, kSum, kMasked, kScattered };  // kSum: the index is the sum of two registers
+Handler load_handler(int elem_bytes, int lanes, Access form);
+Handler store_handler(int elem_bytes, int lanes, Access form);
 Handler atomic_handler(AtomicOp op, Lane t);
 const Inst* do_check(const Inst*, Thread&);
 const Inst* do_copy_async(const Inst*, Thread&);

@@ -54,15 +54,19 @@ inline void copy_bytes(std::byte* d, const std::byte* s, size_t n) {
   }
 }
 
-// Registers: dst value, a index, b mask, c the value of masked-off lanes (imm 1) or zero (imm 0); aux the buffer.
-template <size_t Size> const Inst* load_plain(const Inst* i, Thread& t) {
+// Registers: dst value, a index and, if Sum, b what is added to it; aux the buffer.
+template <size_t Size, bool Sum, bool One> const Inst* load_plain(const Inst* i, Thread& t) {
   const Memory& m = t.memory[i->aux];
-  const int64_t index = *t.reg<int64_t>(i->a), n = i->lanes;
+  int64_t index = *t.reg<int64_t>(i->a);
+  if (Sum) index = int64_t(uint64_t(index) + uint64_t(*t.reg<int64_t>(i->b)));
+  const int64_t n = One ? 1 : i->lanes;
   if (!inside(m, index, n)) return out_of_bounds(i, t, i->aux, index, n, "read");
   if (!all_written(m, index, n)) return unwritten(i, t, i->aux, index);
-  copy_bytes(t.regs + i->dst, m.data + index * int64_t(Size), static_cast<size_t>(n) * Size);
+  if (One) copy_fixed<Size>(t.regs + i->dst, m.data + index * int64_t(Size));
+  else copy_bytes(t.regs + i->dst, m.data + index * int64_t(Size), static_cast<size_t>(n) * Size);
   return i + 1;
 }
+// Registers: dst value, a index, b mask (if blocks is 1), c the value of masked-off lanes (imm 1) or zero (imm 0); aux the buffer.
 template <size_t Size, bool Gather> const Inst* load_masked(const Inst* i, Thread& t) {
   const Memory& m = t.memory[i->aux];
   const int64_t* index = t.reg<int64_t>(i->a);
@@ -84,15 +88,19 @@ template <size_t Size, bool Gather> const Inst* load_masked(const Inst* i, Threa
   copy_bytes(t.regs + i->dst, lanes, size_t(i->lanes) * Size);
   return i + 1;
 }
-// Registers: dst index, a value, b mask.
-template <size_t Size> const Inst* store_plain(const Inst* i, Thread& t) {
+// Registers: dst index, a value, b what is added to the index if Sum.
+template <size_t Size, bool Sum, bool One> const Inst* store_plain(const Inst* i, Thread& t) {
   const Memory& m = t.memory[i->aux];
-  const int64_t index = *t.reg<int64_t>(i->dst), n = i->lanes;
+  int64_t index = *t.reg<int64_t>(i->dst);
+  if (Sum) index = int64_t(uint64_t(index) + uint64_t(*t.reg<int64_t>(i->b)));
+  const int64_t n = One ? 1 : i->lanes;
   if (!inside(m, index, n)) return out_of_bounds(i, t, i->aux, index, n, "write");
   mark(m, index, n);
-  copy_bytes(m.data + index * int64_t(Size), t.regs + i->a, static_cast<size_t>(n) * Size);
+  if (One) copy_fixed<Size>(m.data + index * int64_t(Size), t.regs + i->a);
+  else copy_bytes(m.data + index * int64_t(Size), t.regs + i->a, static_cast<size_t>(n) * Size);
   return i + 1;
 }
+// Registers: dst index, a value, b mask (if blocks is 1).
 template <size_t Size, bool Scatter> const Inst* store_masked(const Inst* i, Thread& t) {
   const Memory& m = t.memory[i->aux];
   const int64_t* index = t.reg<int64_t>(i->dst);
@@ -108,11 +116,23 @@ template <size_t Size, bool Scatter> const Inst* store_masked(const Inst* i, Thr
   return i + 1;
 }
 
-template <size_t Size> Handler loads(bool masked, bool gather) {
-  return gather ? load_masked<Size, true> : masked ? load_masked<Size, false> : load_plain<Size>;
+template <size_t Size> Handler loads(Access form, int lanes) {
+  switch (form) {
+    case Access::kPlain: return lanes == 1 ? load_plain<Size, false, true> : load_plain<Size, false, false>;
+    case Access::kSum: return lanes == 1 ? load_plain<Size, true, true> : load_plain<Size, true, false>;
+    case Access::kMasked: return load_masked<Size, false>;
+    case Access::kScattered: break;
+  }
+  return load_masked<Size, true>;
 }
-template <size_t Size> Handler stores(bool masked, bool scatter) {
-  return scatter ? store_masked<Size, true> : masked ? store_masked<Size, false> : store_plain<Size>;
+template <size_t Size> Handler stores(Access form, int lanes) {
+  switch (form) {
+    case Access::kPlain: return lanes == 1 ? store_plain<Size, false, true> : store_plain<Size, false, false>;
+    case Access::kSum: return lanes == 1 ? store_plain<Size, true, true> : store_plain<Size, true, false>;
+    case Access::kMasked: return store_masked<Size, false>;
+    case Access::kScattered: break;
+  }
+  return store_masked<Size, true>;
 }
 
 template <class T> T combine(AtomicOp op, T old, T v) {
@@ -149,20 +169,20 @@ template <class T> const Inst* atomic(const Inst* i, Thread& t) {
 
 }  // namespace
 
-Handler load_handler(int elem_bytes, int, bool masked, bool gather) {
+Handler load_handler(int elem_bytes, int lanes, Access form) {
   switch (elem_bytes) {
-    case 1: return loads<1>(masked, gather);
-    case 2: return loads<2>(masked, gather);
-    case 4: return loads<4>(masked, gather);
-    default: return loads<8>(masked, gather);
+    case 1: return loads<1>(form, lanes);
+    case 2: return loads<2>(form, lanes);
+    case 4: return loads<4>(form, lanes);
+    default: return loads<8>(form, lanes);
   }
 }
-Handler store_handler(int elem_bytes, int, bool masked, bool scatter) {
+Handler store_handler(int elem_bytes, int lanes, Access form) {
   switch (elem_bytes) {
-    case 1: return stores<1>(masked, scatter);
-    case 2: return stores<2>(masked, scatter);
-    case 4: return stores<4>(masked, scatter);
-    default: return stores<8>(masked, scatter);
+    case 1: return stores<1>(form, lanes);
+    case 2: return stores<2>(form, lanes);
+    case 4: return stores<4>(form, lanes);
+    default: return stores<8>(form, lanes);
   }
 }
 Handler atomic_handler(AtomicOp, Lane t) {
