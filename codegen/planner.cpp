@@ -196,12 +196,15 @@ class EntryPlanner {
         return next_segment();
       }
       case OpKind::kAssertDims: {
-        Step s = step(StepKind::kAssertDims, sc, n);
-        s.dims = {node.dims("a")[0], node.dims("b")[0]};
+        const Shape &a = node.dims("a"), &b = node.dims("b");
         const std::string_view rel = node.s("rel");
-        s.rel = rel == "eq" ? Rel::kEq : rel == "ne" ? Rel::kNe : rel == "le" ? Rel::kLe : Rel::kLt;
-        s.message = node.s("message");
-        push(std::move(s));
+        for (size_t i = 0; i < a.size(); ++i) {
+          Step s = step(StepKind::kAssertDims, sc, n);
+          s.dims = {a[i], b[i]};
+          s.rel = rel == "eq" ? Rel::kEq : rel == "ne" ? Rel::kNe : rel == "le" ? Rel::kLe : Rel::kLt;
+          s.message = node.s("message");
+          push(std::move(s));
+        }
         return {};
       }
       case OpKind::kAssertValue: {
