@@ -49,6 +49,7 @@ Result<int64_t> run_differentiate(Module&, PassContext&);  // entries that ask f
 // per target
 Result<int64_t> run_layout(Module&, PassContext&);   // channels-last convolutions, transposes cancelled
 Result<int64_t> run_expand(Module&, PassContext&);   // composites that no hero claims
+Result<int64_t> run_merge_products(Module&, PassContext&);  // products of one left operand with constant matrices side by side
 Result<int64_t> run_prepack(Module&, PassContext&);  // constant right operands into panels
 Result<int64_t> run_fuse(Module&, PassContext&);     // decides groups, and outlines each into a `group` op
 Result<int64_t> run_outline_single(Module&, PassContext&);  // -O0 and -O1: every compute node its own group

@@ -29,6 +29,7 @@ constexpr PassInfo kSimplify[] = {
 
 constexpr PassInfo kLayout{"layout", "convolutions with channels last, transposes cancelled", run_layout};
 constexpr PassInfo kExpand{"expand", "composites that no kernel takes whole", run_expand};
+constexpr PassInfo kMergeProducts{"merge_products", "products of one left operand with constants as one", run_merge_products};
 constexpr PassInfo kPrepack{"prepack", "constant right operands into panels", run_prepack};
 constexpr PassInfo kFuse{"fuse", "what shares a kernel, each into a group", run_fuse};
 constexpr PassInfo kOutlineSingle{"outline_single", "every compute node its own group", run_outline_single};
@@ -44,6 +45,7 @@ constexpr PassInfo kOptimize2[] = {
     kTidyLayout,
     kExpand,
     kTidyExpand,
+    kMergeProducts,
     kPrepack,  // after every pass that makes constants of weights
     kFuse,     // last: nothing looks into a group again
 };

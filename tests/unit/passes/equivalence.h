@@ -14,7 +14,7 @@ struct EquivalenceOptions {
   int64_t extent = 5;  // of free dims, as far as their bounds allow
   bool must_run = false;  // an entry that fails before the passes is a problem
 };
-// Random inputs of an entry: floats in [-2, 2], integers in [0, 3), bool.
+// Random inputs of an entry: floats in [-2, 2], integers and bool in [0, 1].
 std::vector<Tensor> random_inputs(const Entry& e, const EquivalenceOptions& options = {});
 // Evaluates every entry of both on the same inputs. Empty if equal.
 std::string compare(const Module& before, const Module& after, const EquivalenceOptions& options = {});
