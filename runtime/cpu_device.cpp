@@ -1,8 +1,8 @@
 #include "runtime/cpu_device.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
-#include <new>
 #include <optional>
 
 #include <dlfcn.h>
@@ -57,13 +57,20 @@ class CpuDevice final : public Device {
   bool shares_host_memory() const override { return true; }
 
   Result<void*> allocate(int64_t bytes) override {
-    const size_t padded = (static_cast<size_t>(std::max<int64_t>(bytes, 1)) + kAlign - 1) / kAlign * kAlign;
-    void* p = bytes < 0 || bytes > kDimMax ? nullptr : ::operator new(padded, std::align_val_t(kAlign), std::nothrow);
-    if (!p) return Error(Code::kOutOfMemory, cat("no memory for ", human_bytes(static_cast<uint64_t>(bytes)), " on the cpu device"));
-    std::memset(p, 0, padded);
-    return p;
+    if (bytes < 0 || bytes > kDimMax) return Error(Code::kOutOfMemory, cat("no memory for ", bytes, " bytes on the cpu device"));
+    // Large blocks come from the system as pages that are zero until they are touched. What calloc gave lies before what we give.
+    void* raw = std::calloc(1, static_cast<size_t>(bytes) + 2 * kAlign);
+    if (!raw) return Error(Code::kOutOfMemory, cat("no memory for ", human_bytes(static_cast<uint64_t>(bytes)), " on the cpu device"));
+    char* p = static_cast<char*>(raw) + kAlign;
+    p += -reinterpret_cast<uintptr_t>(p) & (kAlign - 1);
+    std::memcpy(p - sizeof raw, &raw, sizeof raw);
+    return static_cast<void*>(p);
   }
-  void free(void* memory) override { ::operator delete(memory, std::align_val_t(kAlign)); }
+  void free(void* memory) override {
+    void* raw = nullptr;
+    std::memcpy(&raw, static_cast<char*>(memory) - sizeof raw, sizeof raw);
+    std::free(raw);
+  }
   Status copy(void* to, const void* from, int64_t bytes) override {
     if (bytes > 0) std::memmove(to, from, static_cast<size_t>(bytes));
     return {};

@@ -186,6 +186,28 @@ TEST_F(ArtifactTest, CodeThatWasChangedIsNotLoaded) {
   EXPECT_EQ(read(bytes, ArtifactTrust::kCaller).error().code, Code::kInvalidArtifact);
 }
 
+// The artifact of the C program's test. NNC_BLESS=1 writes it anew, after a change of the format that bumps its number.
+TEST_F(ArtifactTest, StoredArtifactStillOpens) {
+  const std::string stored = "tests/capi/states.nnb";
+  if (std::getenv("NNC_BLESS")) {
+    auto text = read_file("tests/capi/states.nnir", 1 << 20);
+    ASSERT_TRUE(text.ok()) << text.error().str();
+    auto m = parse_module(text_of(*text));
+    ASSERT_TRUE(m.ok()) << m.error().str();
+    CompileOptions options;
+    options.native = false;
+    ASSERT_TRUE(simplify_module(**m, options).ok());
+    auto p = compile_for_target(**m, *parse_target("cpu:vm"), options);
+    ASSERT_TRUE(p.ok()) << p.error().str();
+    const std::vector<CompiledProgram> programs{std::move(*p)};
+    auto written = write_artifact(stored, {programs, "", {}});
+    ASSERT_TRUE(written.ok()) << written.error().str();
+  }
+  auto a = Artifact::open(stored);
+  ASSERT_TRUE(a.ok()) << a.error().str();
+  EXPECT_EQ((*a)->program(0).entries.size(), 3u);
+}
+
 TEST_F(ArtifactTest, EveryTruncationIsAnError) {
   const Bytes bytes = portable();
   ASSERT_LE(bytes.size(), 16u << 10);
