@@ -1,5 +1,6 @@
 #pragma once
-// Reads JSON that this project's own scripts wrote (tests/models/models.json). Numbers are doubles; a syntax error ends the program. No writer.
+// Reads JSON that this project's own scripts wrote (tests/models/models.json). Numbers are doubles; a syntax error ends the program. No
+// writer.
 
 #include <cstdlib>
 #include <map>
@@ -62,9 +63,16 @@ class JsonReader {
         if (c == 'u') {
           const auto code = static_cast<unsigned>(std::strtoul(std::string(text_.substr(at_, 4)).c_str(), nullptr, 16));
           at_ += 4;
-          if (code < 0x80) { out += static_cast<char>(code); continue; }
-          if (code < 0x800) { out += static_cast<char>(0xc0 | (code >> 6)); }
-          else { out += static_cast<char>(0xe0 | (code >> 12)); out += static_cast<char>(0x80 | ((code >> 6) & 0x3f)); }
+          if (code < 0x80) {
+            out += static_cast<char>(code);
+            continue;
+          }
+          if (code < 0x800) {
+            out += static_cast<char>(0xc0 | (code >> 6));
+          } else {
+            out += static_cast<char>(0xe0 | (code >> 12));
+            out += static_cast<char>(0x80 | ((code >> 6) & 0x3f));
+          }
           c = static_cast<char>(0x80 | (code & 0x3f));
         } else {
           c = c == 'n' ? '\n' : c == 't' ? '\t' : c == 'r' ? '\r' : c == 'b' ? '\b' : c == 'f' ? '\f' : c;
@@ -98,9 +106,19 @@ class JsonReader {
         }
         expect("]");
         return v;
-      case '"': v.kind = Json::Kind::kString; v.text = string(); return v;
-      case 't': expect("true"); v.kind = Json::Kind::kBool; v.number = 1; return v;
-      case 'f': expect("false"); v.kind = Json::Kind::kBool; return v;
+      case '"':
+        v.kind = Json::Kind::kString;
+        v.text = string();
+        return v;
+      case 't':
+        expect("true");
+        v.kind = Json::Kind::kBool;
+        v.number = 1;
+        return v;
+      case 'f':
+        expect("false");
+        v.kind = Json::Kind::kBool;
+        return v;
       case 'n': expect("null"); return v;
       default: break;
     }

@@ -15,7 +15,10 @@ std::string node_label(const NodeProto& node, size_t index) {
   if (!node.name.empty()) return std::string(node.name);
   std::string_view out;
   for (const std::string_view name : node.outputs) {
-    if (!name.empty()) { out = name; break; }
+    if (!name.empty()) {
+      out = name;
+      break;
+    }
   }
   return cat(node.op_type, "->", out, "#", index);
 }
@@ -32,7 +35,8 @@ const GraphFacts& NameAnalysis::facts(const GraphProto& graph) {
   if (const auto found = known_.find(&graph); found != known_.end()) return found->second;
   Body body{graph.nodes, {}, {}};
   for (const ValueInfoProto& v : graph.inputs) {
-    if (!body.given.insert(v.name).second) add_problem(Error(Code::kInvalidModel, cat("two inputs of graph ", quote(graph.name), " are called ", quote(v.name))));
+    if (!body.given.insert(v.name).second)
+      add_problem(Error(Code::kInvalidModel, cat("two inputs of graph ", quote(graph.name), " are called ", quote(v.name))));
   }
   for (const TensorProto& t : graph.initializers) body.given.insert(t.name);
   for (const SparseTensorProto& t : graph.sparse_initializers) body.given.insert(t.values.name);
@@ -52,7 +56,8 @@ const GraphFacts& NameAnalysis::facts(const FunctionProto& function) {
 
 std::string dim_name(const ValueInfoProto& info, size_t axis) {
   const std::string_view param = info.type.dims[axis].param;
-  const bool usable = std::ranges::any_of(param, [](unsigned char ch) { return (ch >= '0' && ch <= '9') || (ch >= 'A' && ch <= 'Z') || ch >= 'a'; });
+  const bool usable =
+      std::ranges::any_of(param, [](unsigned char ch) { return (ch >= '0' && ch <= '9') || (ch >= 'A' && ch <= 'Z') || ch >= 'a'; });
   return usable ? std::string(param) : cat(info.name, ".", axis);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// Facts about a graph's names: order of evaluation, what is live, what a subgraph takes from outside. Found once per graph, whatever the profile, and
-// without recursion into a subgraph that was seen before.
+// Facts about a graph's names: order of evaluation, what is live, what a subgraph takes from outside. Found once per graph, whatever the
+// profile, and without recursion into a subgraph that was seen before.
 
 #include <map>
 #include <set>
@@ -13,8 +13,8 @@
 namespace nnc::onnx {
 
 struct GraphFacts {
-  std::vector<uint32_t> order;                // live nodes, topological
-  std::vector<std::string_view> free_names;   // used here and defined outside, by first use
+  std::vector<uint32_t> order;               // live nodes, topological
+  std::vector<std::string_view> free_names;  // used here and defined outside, by first use
 };
 
 // A stable name for messages: the model's own, else "Conv->x12#7" (operator, first output, index in its graph).
@@ -35,7 +35,7 @@ class NameAnalysis {
  private:
   struct Body {
     const std::vector<NodeProto>& nodes;
-    std::set<std::string_view> given;           // inputs and initializers
+    std::set<std::string_view> given;  // inputs and initializers
     std::vector<std::string_view> outputs;
   };
   GraphFacts analyse(const Body& body);

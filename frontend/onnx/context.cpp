@@ -8,7 +8,8 @@
 
 namespace nnc::onnx {
 
-NodeContext::NodeContext(Importer& importer, Scope& scope, const NodeProto& node, const OpRow& row, int64_t version, LocId loc, std::vector<ValueId> inputs)
+NodeContext::NodeContext(Importer& importer, Scope& scope, const NodeProto& node, const OpRow& row, int64_t version, LocId loc,
+                         std::vector<ValueId> inputs)
     : importer_(importer),
       scope_(scope),
       node_(node),
@@ -130,13 +131,15 @@ Result<std::string> NodeContext::choice(std::string_view name, std::string_view 
 Status NodeContext::finish() {
   if (wrong_) return *wrong_;
   for (size_t k = 0; k < asked_.size(); ++k) {
-    if (asked_[k] == 0) return error(cat("attribute ", quote(node_.attributes[k].name), " is not one of ", node_.op_type, " in opset ", version_));
+    if (asked_[k] == 0)
+      return error(cat("attribute ", quote(node_.attributes[k].name), " is not one of ", node_.op_type, " in opset ", version_));
   }
   return {};
 }
 
 Result<std::vector<int64_t>> NodeContext::known_ints(int input, std::string_view what) {
-  if (!is_int(dtype(input)) || rank(input) > 1) return error(cat(what, " must be an integer scalar or vector, got ", type_pretty(symbols(), type(input))));
+  if (!is_int(dtype(input)) || rank(input) > 1)
+    return error(cat(what, " must be an integer scalar or vector, got ", type_pretty(symbols(), type(input))));
   std::vector<int64_t> out;
   if (const Tensor* t = constant(input)) {
     for (int64_t k = 0; k < t->count(); ++k) out.push_back(t->i64(k));
@@ -175,9 +178,7 @@ Result<int64_t> NodeContext::axis(int64_t a, int rank) const {
 }
 
 Result<std::vector<int64_t>> NodeContext::sorted_axes(std::vector<int64_t> axes, int rank) const {
-  for (int64_t& a : axes) {
-    NNC_ASSIGN(a, axis(a, rank));
-  }
+  for (int64_t& a : axes) { NNC_ASSIGN(a, axis(a, rank)); }
   std::ranges::sort(axes);
   if (std::ranges::adjacent_find(axes) != axes.end()) return error("an axis is named twice");
   return axes;

@@ -1,6 +1,6 @@
 #pragma once
-// What a row of the operator table sees of one node: inputs as IR values, attributes through typed getters, a builder that carries the node's location. A
-// wrong attribute is remembered and reported when the row is done, so that rows read straight through.
+// What a row of the operator table sees of one node: inputs as IR values, attributes through typed getters, a builder that carries the
+// node's location. A wrong attribute is remembered and reported when the row is done, so that rows read straight through.
 
 #include <optional>
 #include <string>
@@ -17,7 +17,8 @@ class Importer;
 
 class NodeContext {
  public:
-  NodeContext(Importer& importer, Scope& scope, const NodeProto& node, const OpRow& row, int64_t version, LocId loc, std::vector<ValueId> inputs);
+  NodeContext(Importer& importer, Scope& scope, const NodeProto& node, const OpRow& row, int64_t version, LocId loc,
+              std::vector<ValueId> inputs);
 
   Importer& importer() { return importer_; }
   Scope& scope() { return scope_; }
@@ -41,7 +42,9 @@ class NodeContext {
   // Results.
   void out(int i, ValueId v);
   Status set(Result<ValueId> v);  // output 0
-  Status set(OpKind kind, std::vector<ValueId> operands, AttrList attrs = {}) { return set(b().op(kind, std::move(operands), std::move(attrs))); }
+  Status set(OpKind kind, std::vector<ValueId> operands, AttrList attrs = {}) {
+    return set(b().op(kind, std::move(operands), std::move(attrs)));
+  }
   const std::vector<ValueId>& results() const { return results_; }
 
   // Attributes. A call's attributes replace a function's references to them.
@@ -50,7 +53,7 @@ class NodeContext {
   bool flag(std::string_view name, bool fallback) { return i(name, fallback ? 1 : 0) != 0; }
   double f(std::string_view name, double fallback);
   std::string s(std::string_view name, std::string_view fallback);
-  std::vector<int64_t> ints(std::string_view name);      // empty where absent
+  std::vector<int64_t> ints(std::string_view name);  // empty where absent
   std::vector<float> floats(std::string_view name);
   std::vector<std::string_view> strings(std::string_view name);
   Result<std::optional<ConstId>> tensor(std::string_view name);  // of a tensor or sparse tensor

@@ -1,4 +1,5 @@
-// Questions about values that are asked while the model is read: what one is if it depends on constants alone, and what it depends on otherwise.
+// Questions about values that are asked while the model is read: what one is if it depends on constants alone, and what it depends on
+// otherwise.
 
 #include <algorithm>
 #include <set>
@@ -106,7 +107,8 @@ std::optional<Tensor> Importer::fold(Graph& graph, ValueId v) {
     }
     auto made = entry.graph->append(n.kind, std::move(operands), std::move(attrs), {});
     if (!made.ok()) return std::nullopt;
-    for (size_t k = 0; k < n.results.size(); ++k) copy.try_emplace(n.results[k], ValueId()).first->second = entry.graph->node(*made).results[k];
+    for (size_t k = 0; k < n.results.size(); ++k)
+      copy.try_emplace(n.results[k], ValueId()).first->second = entry.graph->node(*made).results[k];
   }
   entry.graph->set_outputs({copy[v]});
   EvalOptions options;

@@ -13,8 +13,8 @@ bool is_default_domain(std::string_view domain) { return domain.empty() || domai
 
 // Values of metadata that could tell where a file lay on the exporter's machine stay behind.
 bool looks_like_path(std::string_view value) {
-  return value.starts_with('/') || value.starts_with('~') || value.find("/home/") != std::string_view::npos || value.find("/Users/") != std::string_view::npos ||
-         (value.size() > 2 && value[1] == ':' && (value[2] == '\\' || value[2] == '/'));
+  return value.starts_with('/') || value.starts_with('~') || value.find("/home/") != std::string_view::npos ||
+         value.find("/Users/") != std::string_view::npos || (value.size() > 2 && value[1] == ':' && (value[2] == '\\' || value[2] == '/'));
 }
 
 std::string spec_str(const DimSpec& s) { return s.lo == s.hi ? cat(s.lo) : cat(s.lo, "..", s.hi); }
@@ -24,7 +24,8 @@ Result<std::map<std::string_view, int64_t>> opset_map(const std::vector<OpsetImp
   for (const OpsetImport& o : imports) {
     const std::string_view domain = is_default_domain(o.domain) ? std::string_view() : o.domain;
     if (!out.emplace(domain, o.version).second && out[domain] != o.version) {
-      return Error(Code::kInvalidModel, cat("operator set ", quote(domain.empty() ? "ai.onnx" : domain), " is imported twice, as version ", out[domain], " and ", o.version));
+      return Error(Code::kInvalidModel, cat("operator set ", quote(domain.empty() ? "ai.onnx" : domain), " is imported twice, as version ",
+                                            out[domain], " and ", o.version));
     }
   }
   return out;
@@ -33,7 +34,12 @@ Result<std::map<std::string_view, int64_t>> opset_map(const std::vector<OpsetImp
 }  // namespace
 
 Importer::Importer(const ModelProto& model, const ImportOptions& options, Budget& budget, std::string path)
-    : model_(model), options_(options), budget_(budget), tensors_(budget, std::move(path)), analysis_(&all_findings_), module_(std::make_unique<Module>()) {}
+    : model_(model),
+      options_(options),
+      budget_(budget),
+      tensors_(budget, std::move(path)),
+      analysis_(&all_findings_),
+      module_(std::make_unique<Module>()) {}
 
 void Importer::add_finding(Error e) {
   constexpr size_t kMaxFindings = 1000;
@@ -94,7 +100,8 @@ void Importer::check_model() {
 
 void Importer::carry_metadata() {
   auto& m = module_->metadata;
-  if (!model_.producer_name.empty()) m["producer"] = cat(model_.producer_name, model_.producer_version.empty() ? "" : " ", model_.producer_version);
+  if (!model_.producer_name.empty())
+    m["producer"] = cat(model_.producer_name, model_.producer_version.empty() ? "" : " ", model_.producer_version);
   m["ir_version"] = cat(model_.ir_version);
   for (const auto& [domain, version] : opsets_) m[cat("opset.", domain.empty() ? "ai.onnx" : domain)] = cat(version);
   for (const auto& [key, value] : model_.metadata) {
@@ -133,9 +140,11 @@ Status Importer::note_dim(const std::string& name, const std::string& axis_name,
   }
   if (!given) return {};
   const DimSpec& s = *given;
-  if (s.lo < 0 || s.lo > s.hi || s.hi > kDimMax || s.multiple < 1) return Error(Code::kUsage, cat("dim ", as, ": ", spec_str(s), " is no size and no range of sizes"));
+  if (s.lo < 0 || s.lo > s.hi || s.hi > kDimMax || s.multiple < 1)
+    return Error(Code::kUsage, cat("dim ", as, ": ", spec_str(s), " is no size and no range of sizes"));
   if (open.spec && (open.spec->lo != s.lo || open.spec->hi != s.hi || open.spec->multiple != s.multiple)) {
-    return Error(Code::kUsage, cat("dims ", open.given_as, " and ", as, " are one dim of the model (", quote(name), "), but are given as ", spec_str(*open.spec), " and ", spec_str(s)));
+    return Error(Code::kUsage, cat("dims ", open.given_as, " and ", as, " are one dim of the model (", quote(name), "), but are given as ",
+                                   spec_str(*open.spec), " and ", spec_str(s)));
   }
   open.spec = s;
   open.given_as = as;
@@ -160,7 +169,8 @@ bool Importer::name_dims(const std::vector<const ValueInfoProto*>& inputs) {
       const auto spec = profile_->dims.find(axis_name);
       if (d.value && *d.value >= 0 && !(*d.value == 0 && spec != profile_->dims.end())) {
         if (spec != profile_->dims.end() && (*d.value < spec->second.lo || *d.value > spec->second.hi)) {
-          add_finding(Error(Code::kUsage, cat("dim ", axis_name, " is given as ", spec_str(spec->second), ", the model has ", *d.value, " there")));
+          add_finding(
+              Error(Code::kUsage, cat("dim ", axis_name, " is given as ", spec_str(spec->second), ", the model has ", *d.value, " there")));
         }
         continue;
       }
@@ -181,7 +191,8 @@ bool Importer::name_dims(const std::vector<const ValueInfoProto*>& inputs) {
     add_finding(std::move(e));
   };
   for (const auto& [name, spec] : profile_->dims) {
-    const bool of_shapeless = std::ranges::any_of(inputs, [&, key = &name](const ValueInfoProto* i) { return !i->type.has_shape && key->starts_with(cat(i->name, ".")); });
+    const bool of_shapeless = std::ranges::any_of(
+        inputs, [&, key = &name](const ValueInfoProto* i) { return !i->type.has_shape && key->starts_with(cat(i->name, ".")); });
     if (!of_shapeless && std::ranges::find(names, name) == names.end()) unknown("dim", name);
   }
   for (const auto& [name, value] : profile_->values) {
@@ -193,7 +204,8 @@ bool Importer::name_dims(const std::vector<const ValueInfoProto*>& inputs) {
 Result<Type> Importer::input_type(const ValueInfoProto& info) {
   const TypeProto& t = info.type;
   if (t.kind == TypeProto::Kind::kNone) return Error(Code::kInvalidModel, cat("input ", quote(info.name), " has no type"));
-  if (t.kind != TypeProto::Kind::kTensor) return Error(Code::kUnsupportedOp, cat("input ", quote(info.name), " is no tensor (a sequence, optional or map): not supported"));
+  if (t.kind != TypeProto::Kind::kTensor)
+    return Error(Code::kUnsupportedOp, cat("input ", quote(info.name), " is no tensor (a sequence, optional or map): not supported"));
   auto dtype = dtype_of(t.elem_type);
   if (!dtype.ok()) return Error(Code::kInvalidModel, cat("input ", quote(info.name), ": ", dtype.error().message));
   NNC_TRY(budget_.within(Limit::kRank, static_cast<int64_t>(t.dims.size())));
@@ -221,8 +233,9 @@ Result<Type> Importer::input_type(const ValueInfoProto& info) {
     bool fits = v.dtype() == *dtype && v.dims().size() == dims.size();
     for (size_t a = 0; fits && a < dims.size(); ++a) fits = !dims[a].value || *dims[a].value < 0 || *dims[a].value == v.dims()[a];
     if (!fits) {
-      return Error(Code::kBadInput, cat("the value given for input ", quote(info.name), " is ", dtype_name(v.dtype()), "[", join(v.dims(), ",", [](int64_t d) { return d; }),
-                                        "], the model has ", dtype_name(*dtype), " of rank ", dims.size()));
+      return Error(Code::kBadInput, cat("the value given for input ", quote(info.name), " is ", dtype_name(v.dtype()), "[",
+                                        join(v.dims(), ",", [](int64_t d) { return d; }), "], the model has ", dtype_name(*dtype),
+                                        " of rank ", dims.size()));
     }
   }
   Shape shape;
@@ -289,8 +302,9 @@ void Importer::add_graph_outputs(Entry& entry, Scope& scope) {
       const auto declared = dtype_of(info.type.elem_type);
       const bool wrong_rank = info.type.has_shape && !info.type.dims.empty() && static_cast<int>(info.type.dims.size()) != type.rank();
       if (!declared.ok() || *declared != type.dtype || wrong_rank) {
-        add_finding(Error(Code::kInvalidModel, cat("output ", quote(info.name), " is declared as ", declared.ok() ? dtype_name(*declared) : "an unknown type", " of rank ",
-                                                   info.type.dims.size(), ", but is ", type_pretty(module_->symbols, type))));
+        add_finding(Error(Code::kInvalidModel,
+                          cat("output ", quote(info.name), " is declared as ", declared.ok() ? dtype_name(*declared) : "an unknown type",
+                              " of rank ", info.type.dims.size(), ", but is ", type_pretty(module_->symbols, type))));
       }
     }
     outputs.push_back(b.value);

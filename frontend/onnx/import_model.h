@@ -1,5 +1,6 @@
 #pragma once
-// The import in progress: module, budget, findings, and the walk over graphs. Rows of the operator table call back for subgraphs, folding and messages.
+// The import in progress: module, budget, findings, and the walk over graphs. Rows of the operator table call back for subgraphs, folding
+// and messages.
 
 #include <map>
 #include <memory>
@@ -103,13 +104,13 @@ class Importer {
   const ImportProfile* profile_ = nullptr;
   struct OpenDim {
     std::optional<DimSpec> spec;
-    std::string given_as;            // the name by which the user spoke of it
-    std::optional<Dim> dim;          // once made
+    std::string given_as;    // the name by which the user spoke of it
+    std::optional<Dim> dim;  // once made
   };
   std::map<std::string, OpenDim> open_dims_;  // by the model's name of a dim, else INPUT.AXIS
   std::map<std::string_view, FixedInput> fixed_inputs_;
   std::vector<std::string> fixed_dims_;
-  LocId current_loc_;                // of the node in progress
+  LocId current_loc_;  // of the node in progress
 };
 
 }  // namespace nnc::onnx

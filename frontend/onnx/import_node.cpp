@@ -111,9 +111,12 @@ void Importer::assert_fixed_input(Scope& scope, std::string_view name, LocId loc
   fixed.asserted = true;
   Builder b(*scope.graph, loc);
   const Tensor& t = module_->constant(fixed.value);
-  std::string value = t.count() == 1 && t.dtype() != DType::kString ? (is_float(t.dtype()) ? cat(t.f64(0)) : cat(t.i64(0))) : std::string("the value given when it was compiled");
-  const std::string message = cat("input ", quote(name), " must be ", value, profile_->name.empty() ? "" : cat(" in profile ", quote(profile_->name)));
-  if (auto r = b.ops(OpKind::kAssertValue, {fixed.input}, {{"value", fixed.value}, {"message", message}}); !r.ok()) add_finding(std::move(r).error());
+  std::string value = t.count() == 1 && t.dtype() != DType::kString ? (is_float(t.dtype()) ? cat(t.f64(0)) : cat(t.i64(0)))
+                                                                    : std::string("the value given when it was compiled");
+  const std::string message =
+      cat("input ", quote(name), " must be ", value, profile_->name.empty() ? "" : cat(" in profile ", quote(profile_->name)));
+  if (auto r = b.ops(OpKind::kAssertValue, {fixed.input}, {{"value", fixed.value}, {"message", message}}); !r.ok())
+    add_finding(std::move(r).error());
 }
 
 Scope Importer::subgraph_scope(const Scope& outer, const GraphProto& graph, Graph* into, std::string_view label) {
@@ -152,7 +155,8 @@ const OpRow* Importer::find_operator(const Scope& scope, const NodeProto& node, 
   const std::string_view domain = without_default(node.domain);
   const auto imported = scope.opsets->find(domain);
   if (imported == scope.opsets->end()) {
-    *why = Error(Code::kInvalidModel, cat("the model imports no version of operator set ", quote(domain.empty() ? "ai.onnx" : domain), ", which ", quote(node.op_type), " belongs to"));
+    *why = Error(Code::kInvalidModel, cat("the model imports no version of operator set ", quote(domain.empty() ? "ai.onnx" : domain),
+                                          ", which ", quote(node.op_type), " belongs to"));
     return nullptr;
   }
   *version = imported->second;
@@ -163,10 +167,13 @@ const OpRow* Importer::find_operator(const Scope& scope, const NodeProto& node, 
     }
     if (const OpRow* row = find_row(node.op_type, *version)) return row;
   }
-  *why = Error(Code::kUnsupportedOp, cat("operator not supported: ", domain, domain.empty() ? "" : "::", node.op_type, " (opset ", *version, ")"));
+  *why = Error(Code::kUnsupportedOp,
+               cat("operator not supported: ", domain, domain.empty() ? "" : "::", node.op_type, " (opset ", *version, ")"));
   if (domain.empty()) {
     if (const auto rows = rows_named(node.op_type); !rows.empty()) {
-      why->context.push_back(cat("supported: ", join(rows, ", ", [](const OpRow* r) { return r->since == r->until ? cat("opset ", r->since) : cat("opsets ", r->since, " to ", r->until); })));
+      why->context.push_back(cat("supported: ", join(rows, ", ", [](const OpRow* r) {
+                                   return r->since == r->until ? cat("opset ", r->since) : cat("opsets ", r->since, " to ", r->until);
+                                 })));
     }
   }
   return nullptr;
@@ -180,9 +187,13 @@ Error Importer::describe(Error e, Scope& scope, const NodeProto& node, const std
     if (name.empty()) continue;
     Binding b = Binding::failed();
     for (Scope* s = &scope; s != nullptr; s = s->parent) {
-      if (const auto found = s->names.find(name); found != s->names.end()) { b = found->second; break; }
+      if (const auto found = s->names.find(name); found != s->names.end()) {
+        b = found->second;
+        break;
+      }
     }
-    if (b.state == Binding::State::kValue) e.context.push_back(cat("in   ", quote(name), "  ", type_pretty(module_->symbols, scope.graph->type(b.value))));
+    if (b.state == Binding::State::kValue)
+      e.context.push_back(cat("in   ", quote(name), "  ", type_pretty(module_->symbols, scope.graph->type(b.value))));
   }
   return e;
 }
@@ -197,7 +208,8 @@ void Importer::bind_outputs(Scope& scope, const NodeProto& node, const std::vect
   for (size_t k = 0; k < node.outputs.size(); ++k) {
     if (node.outputs[k].empty()) continue;
     scope.names[node.outputs[k]] = k < values.size() && values[k].valid() ? Binding::of(values[k]) : Binding::failed();
-    if (k < values.size() && values[k].valid() && scope.graph->value(values[k]).name.empty()) scope.graph->set_value_name(values[k], std::string(node.outputs[k]));
+    if (k < values.size() && values[k].valid() && scope.graph->value(values[k]).name.empty())
+      scope.graph->set_value_name(values[k], std::string(node.outputs[k]));
   }
 }
 
@@ -208,7 +220,8 @@ void Importer::import_node(Scope& scope, const NodeProto& node, size_t index) {
     fail_outputs(scope, node);
   };
   if (Status s = budget_.charge(Limit::kInlinedNodes, 1); !s.ok()) return fail(std::move(s).error());
-  if (Status s = budget_.within(Limit::kNameBytes, static_cast<int64_t>(std::max(label.size(), scope.path.size()))); !s.ok()) return fail(std::move(s).error());
+  if (Status s = budget_.within(Limit::kNameBytes, static_cast<int64_t>(std::max(label.size(), scope.path.size()))); !s.ok())
+    return fail(std::move(s).error());
   const LocId loc = location(scope, node, label);
   if (const FunctionProto* function = find_function(node)) return import_call(scope, node, *function, loc, label);
 
@@ -228,7 +241,9 @@ void Importer::import_node(Scope& scope, const NodeProto& node, size_t index) {
   const int given = static_cast<int>(inputs.size()), results = static_cast<int>(node.outputs.size());
   if (given < row->min_inputs || (row->max_inputs >= 0 && given > row->max_inputs)) {
     return fail(Error(Code::kInvalidModel, cat("the node has ", given, " inputs, ", node.op_type, " takes ", row->min_inputs,
-                                               row->max_inputs == row->min_inputs ? "" : row->max_inputs < 0 ? " or more" : cat(" to ", row->max_inputs))));
+                                               row->max_inputs == row->min_inputs ? ""
+                                               : row->max_inputs < 0              ? " or more"
+                                                                                  : cat(" to ", row->max_inputs))));
   }
   for (int k = 0; k < row->min_inputs; ++k) {
     if (!inputs[static_cast<size_t>(k)].valid()) return fail(Error(Code::kInvalidModel, cat("input ", k, " must be given")));
@@ -249,8 +264,8 @@ void Importer::import_call(Scope& scope, const NodeProto& node, const FunctionPr
     fail_outputs(scope, node);
   };
   if (node.inputs.size() > function.inputs.size() || node.outputs.size() > function.outputs.size()) {
-    return fail(Error(Code::kInvalidModel, cat("the call has ", node.inputs.size(), " inputs and ", node.outputs.size(), " outputs, the function has ", function.inputs.size(),
-                                               " and ", function.outputs.size())));
+    return fail(Error(Code::kInvalidModel, cat("the call has ", node.inputs.size(), " inputs and ", node.outputs.size(),
+                                               " outputs, the function has ", function.inputs.size(), " and ", function.outputs.size())));
   }
   Scope inner;
   inner.graph = scope.graph;
@@ -259,7 +274,8 @@ void Importer::import_call(Scope& scope, const NodeProto& node, const FunctionPr
   inner.depth = scope.depth + 1;
   // A function that calls itself never ends: the depth says so.
   if (Status s = budget_.within(Limit::kSubgraphDepth, inner.depth); !s.ok()) {
-    return fail(Error(Code::kLimit, cat("calls are nested ", inner.depth, " deep at function ", quote(function.name), ": it calls itself, or the limit is too low")));
+    return fail(Error(Code::kLimit, cat("calls are nested ", inner.depth, " deep at function ", quote(function.name),
+                                        ": it calls itself, or the limit is too low")));
   }
   current_loc_ = loc;
   for (size_t k = 0; k < function.inputs.size(); ++k) {
@@ -287,7 +303,8 @@ void Importer::import_call(Scope& scope, const NodeProto& node, const FunctionPr
   for (size_t k = 0; k < node.outputs.size(); ++k) {
     const Binding b = lookup(inner, function.outputs[k]);
     if (b.state == Binding::State::kAbsent && !node.outputs[k].empty() && findings_->size() == before) {
-      return fail(Error(Code::kInvalidModel, cat("output ", quote(function.outputs[k]), " of function ", quote(function.name), " is an input that was not given")));
+      return fail(Error(Code::kInvalidModel, cat("output ", quote(function.outputs[k]), " of function ", quote(function.name),
+                                                 " is an input that was not given")));
     }
     values.push_back(b.value);
   }

@@ -21,14 +21,17 @@ Error summary(const std::vector<Error>& findings, std::string_view path) {
       if (k == kMaxListed) e.context.push_back(cat("... and ", findings.size() - k, " more"));
       if (k >= kMaxListed) continue;
       const Error& f = findings[k];
-      e.context.push_back(cat("  ", code_name(f.code), " ", f.place.node.empty() ? std::string() : cat("node ", quote(f.place.node), " (", f.place.op, "): "), f.message));
+      e.context.push_back(cat("  ", code_name(f.code), " ",
+                              f.place.node.empty() ? std::string() : cat("node ", quote(f.place.node), " (", f.place.op, "): "),
+                              f.message));
     }
   }
   if (unsupported || findings.size() > 1) e.context.push_back(cat("try: nnc check ", path.empty() ? "MODEL" : path));
   return e;
 }
 
-Result<std::unique_ptr<Module>> import_bytes(ByteView bytes, const std::string& path, const ImportOptions& options, std::vector<Error>* findings) {
+Result<std::unique_ptr<Module>> import_bytes(ByteView bytes, const std::string& path, const ImportOptions& options,
+                                             std::vector<Error>* findings) {
   Budget budget(options.limits);
   auto model = onnx::read_model(bytes, budget);
   if (!model.ok()) {

@@ -10,7 +10,8 @@ namespace nnc::onnx {
 
 namespace {
 
-// Structs may take this many bytes for each byte of the file, and a fixed amount for small files: a two-byte empty node must not cost megabytes in a long list.
+// Structs may take this many bytes for each byte of the file, and a fixed amount for small files: a two-byte empty node must not cost
+// megabytes in a long list.
 constexpr int64_t kStructBytesPerByte = 4;
 constexpr int64_t kStructBytesFree = int64_t(64) << 20;
 
@@ -61,7 +62,7 @@ class Decoder {
     return &list->back();
   }
   Status texts(const WireField& f, std::vector<std::string_view>* list) {
-    NNC_ASSIGN(std::string_view* item, grow(list, f.offset));
+    NNC_ASSIGN(std::string_view * item, grow(list, f.offset));
     return text(f, item);
   }
   Status integers(const WireField& f, std::vector<int64_t>* list);
@@ -69,7 +70,7 @@ class Decoder {
   // Appends an element to `list` and decodes the field into it with `decode`.
   template <class T> Status item(const WireField& f, std::vector<T>* list, Status (Decoder::*decode)(ByteView, T*)) {
     NNC_TRY(need(f, WireType::kBytes));
-    NNC_ASSIGN(T* element, grow(list, f.offset));
+    NNC_ASSIGN(T * element, grow(list, f.offset));
     return (this->*decode)(f.bytes, element);
   }
   template <class T> Status child(const WireField& f, std::unique_ptr<T>* slot, Status (Decoder::*decode)(ByteView, T*)) {
@@ -134,27 +135,21 @@ Status Decoder::floats(const WireField& f, std::vector<float>* list) {
 }
 
 // Runs `BODY` for each field `f` of `bytes`; what it doesn't name is skipped, as the format demands.
-#define NNC_FIELDS(BODY)                                  \
-  Nest nest_(*this);                                      \
-  NNC_TRY(nested(offset(bytes)));                         \
-  WireReader reader_(bytes, offset(bytes));               \
-  for (WireField f;;) {                                   \
-    NNC_ASSIGN(const bool more_, reader_.next(&f));       \
-    if (!more_) return {};                                \
-    switch (f.number) {                                   \
-      BODY default : break;                               \
-    }                                                     \
+#define NNC_FIELDS(BODY)                            \
+  Nest nest_(*this);                                \
+  NNC_TRY(nested(offset(bytes)));                   \
+  WireReader reader_(bytes, offset(bytes));         \
+  for (WireField f;;) {                             \
+    NNC_ASSIGN(const bool more_, reader_.next(&f)); \
+    if (!more_) return {};                          \
+    switch (f.number) { BODY default : break; }     \
   }
 #define NNC_FIELD(number, call) \
   case number: NNC_TRY(call); break;
 
-Status Decoder::entry(ByteView bytes, StringEntry* e) {
-  NNC_FIELDS(NNC_FIELD(1, text(f, &e->first)) NNC_FIELD(2, text(f, &e->second)))
-}
+Status Decoder::entry(ByteView bytes, StringEntry* e){NNC_FIELDS(NNC_FIELD(1, text(f, &e->first)) NNC_FIELD(2, text(f, &e->second)))}
 
-Status Decoder::opset(ByteView bytes, OpsetImport* o) {
-  NNC_FIELDS(NNC_FIELD(1, text(f, &o->domain)) NNC_FIELD(2, integer(f, &o->version)))
-}
+Status Decoder::opset(ByteView bytes, OpsetImport* o){NNC_FIELDS(NNC_FIELD(1, text(f, &o->domain)) NNC_FIELD(2, integer(f, &o->version)))}
 
 Status Decoder::tensor(ByteView bytes, TensorProto* t) {
   if (t->parts.empty()) {
@@ -169,14 +164,13 @@ Status Decoder::tensor(ByteView bytes, TensorProto* t) {
     t->has_raw = true;
     return {};
   };
-  const auto segment = [&] { t->has_segment = true; return Status(); };
-  NNC_FIELDS(NNC_FIELD(1, integers(f, &t->dims))
-             NNC_FIELD(2, small(f, &t->data_type))
-             NNC_FIELD(3, segment())
-             NNC_FIELD(8, text(f, &t->name))
-             NNC_FIELD(9, raw(f))
-             NNC_FIELD(13, item(f, &t->external, &Decoder::entry))
-             NNC_FIELD(14, small(f, &t->data_location)))
+  const auto segment = [&] {
+    t->has_segment = true;
+    return Status();
+  };
+  NNC_FIELDS(NNC_FIELD(1, integers(f, &t->dims)) NNC_FIELD(2, small(f, &t->data_type)) NNC_FIELD(3, segment())
+                 NNC_FIELD(8, text(f, &t->name)) NNC_FIELD(9, raw(f)) NNC_FIELD(13, item(f, &t->external, &Decoder::entry))
+                     NNC_FIELD(14, small(f, &t->data_location)))
 }
 
 Status Decoder::sparse(ByteView bytes, SparseTensorProto* t) {
@@ -215,7 +209,7 @@ Status Decoder::tensor_type(ByteView bytes, TypeProto* t) {
   NNC_FIELDS(NNC_FIELD(1, small(f, &t->elem_type)) NNC_FIELD(2, shape_field(f)))
 }
 
-Status Decoder::element_type(ByteView bytes, TypeProto* t) { NNC_FIELDS(NNC_FIELD(1, child(f, &t->element, &Decoder::type))) }
+Status Decoder::element_type(ByteView bytes, TypeProto* t){NNC_FIELDS(NNC_FIELD(1, child(f, &t->element, &Decoder::type)))}
 
 Status Decoder::type(ByteView bytes, TypeProto* t) {
   const auto as = [&](const WireField& f, TypeProto::Kind kind, Status (Decoder::*decode)(ByteView, TypeProto*)) -> Status {
@@ -225,12 +219,9 @@ Status Decoder::type(ByteView bytes, TypeProto* t) {
     return decode == nullptr ? Status() : (this->*decode)(f.bytes, t);
   };
   using K = TypeProto::Kind;
-  NNC_FIELDS(NNC_FIELD(1, as(f, K::kTensor, &Decoder::tensor_type))
-             NNC_FIELD(4, as(f, K::kSequence, &Decoder::element_type))
-             NNC_FIELD(5, as(f, K::kMap, nullptr))
-             NNC_FIELD(7, as(f, K::kOpaque, nullptr))
-             NNC_FIELD(8, as(f, K::kSparseTensor, &Decoder::tensor_type))
-             NNC_FIELD(9, as(f, K::kOptional, &Decoder::element_type)))
+  NNC_FIELDS(NNC_FIELD(1, as(f, K::kTensor, &Decoder::tensor_type)) NNC_FIELD(4, as(f, K::kSequence, &Decoder::element_type))
+                 NNC_FIELD(5, as(f, K::kMap, nullptr)) NNC_FIELD(7, as(f, K::kOpaque, nullptr))
+                     NNC_FIELD(8, as(f, K::kSparseTensor, &Decoder::tensor_type)) NNC_FIELD(9, as(f, K::kOptional, &Decoder::element_type)))
 }
 
 Status Decoder::value_info(ByteView bytes, ValueInfoProto* v) {
@@ -250,37 +241,25 @@ Status Decoder::attribute(ByteView bytes, AttributeProto* a) {
     std::memcpy(&a->f, &bits, 4);
     return {};
   };
-  const auto other = [&] { a->has_other = true; return Status(); };
-  NNC_FIELDS(NNC_FIELD(1, text(f, &a->name))
-             NNC_FIELD(2, number(f))
-             NNC_FIELD(3, integer(f, &a->i))
-             NNC_FIELD(4, text(f, &a->s))
-             NNC_FIELD(5, child(f, &a->t, &Decoder::tensor))
-             NNC_FIELD(6, child(f, &a->g, &Decoder::graph))
-             NNC_FIELD(7, floats(f, &a->floats))
-             NNC_FIELD(8, integers(f, &a->ints))
-             NNC_FIELD(9, texts(f, &a->strings))
-             NNC_FIELD(10, item(f, &a->tensors, &Decoder::tensor))
-             NNC_FIELD(11, item(f, &a->graphs, &Decoder::graph))
-             NNC_FIELD(14, child(f, &a->type_proto, &Decoder::type))
-             NNC_FIELD(15, other())
-             NNC_FIELD(20, small(f, &a->type))
-             NNC_FIELD(21, text(f, &a->ref_attr_name))
-             NNC_FIELD(22, child(f, &a->sparse, &Decoder::sparse))
-             NNC_FIELD(23, other()))
+  const auto other = [&] {
+    a->has_other = true;
+    return Status();
+  };
+  NNC_FIELDS(NNC_FIELD(1, text(f, &a->name)) NNC_FIELD(2, number(f)) NNC_FIELD(3, integer(f, &a->i)) NNC_FIELD(4, text(f, &a->s))
+                 NNC_FIELD(5, child(f, &a->t, &Decoder::tensor)) NNC_FIELD(6, child(f, &a->g, &Decoder::graph))
+                     NNC_FIELD(7, floats(f, &a->floats)) NNC_FIELD(8, integers(f, &a->ints)) NNC_FIELD(9, texts(f, &a->strings))
+                         NNC_FIELD(10, item(f, &a->tensors, &Decoder::tensor)) NNC_FIELD(11, item(f, &a->graphs, &Decoder::graph))
+                             NNC_FIELD(14, child(f, &a->type_proto, &Decoder::type)) NNC_FIELD(15, other())
+                                 NNC_FIELD(20, small(f, &a->type)) NNC_FIELD(21, text(f, &a->ref_attr_name))
+                                     NNC_FIELD(22, child(f, &a->sparse, &Decoder::sparse)) NNC_FIELD(23, other()))
 }
 
 Status Decoder::node(ByteView bytes, NodeProto* n) {
   NNC_TRY(budget_.charge(Limit::kNodes, 1));
   n->offset = offset(bytes);
-  NNC_FIELDS(NNC_FIELD(1, texts(f, &n->inputs))
-             NNC_FIELD(2, texts(f, &n->outputs))
-             NNC_FIELD(3, text(f, &n->name))
-             NNC_FIELD(4, text(f, &n->op_type))
-             NNC_FIELD(5, item(f, &n->attributes, &Decoder::attribute))
-             NNC_FIELD(7, text(f, &n->domain))
-             NNC_FIELD(8, text(f, &n->overload))
-             NNC_FIELD(9, item(f, &n->metadata, &Decoder::entry)))
+  NNC_FIELDS(NNC_FIELD(1, texts(f, &n->inputs)) NNC_FIELD(2, texts(f, &n->outputs)) NNC_FIELD(3, text(f, &n->name)) NNC_FIELD(
+      4, text(f, &n->op_type)) NNC_FIELD(5, item(f, &n->attributes, &Decoder::attribute)) NNC_FIELD(7, text(f, &n->domain))
+                 NNC_FIELD(8, text(f, &n->overload)) NNC_FIELD(9, item(f, &n->metadata, &Decoder::entry)))
 }
 
 Status Decoder::graph(ByteView bytes, GraphProto* g) {
@@ -292,26 +271,18 @@ Status Decoder::graph(ByteView bytes, GraphProto* g) {
     ~Level() { --depth; }
     Level(const Level&) = delete;
   } level(graph_depth_);
-  NNC_FIELDS(NNC_FIELD(1, item(f, &g->nodes, &Decoder::node))
-             NNC_FIELD(2, text(f, &g->name))
-             NNC_FIELD(5, item(f, &g->initializers, &Decoder::tensor))
-             NNC_FIELD(11, item(f, &g->inputs, &Decoder::value_info))
-             NNC_FIELD(12, item(f, &g->outputs, &Decoder::value_info))
-             NNC_FIELD(13, item(f, &g->value_info, &Decoder::value_info))
-             NNC_FIELD(15, item(f, &g->sparse_initializers, &Decoder::sparse)))
+  NNC_FIELDS(NNC_FIELD(1, item(f, &g->nodes, &Decoder::node)) NNC_FIELD(2, text(f, &g->name))
+                 NNC_FIELD(5, item(f, &g->initializers, &Decoder::tensor)) NNC_FIELD(11, item(f, &g->inputs, &Decoder::value_info))
+                     NNC_FIELD(12, item(f, &g->outputs, &Decoder::value_info)) NNC_FIELD(13, item(f, &g->value_info, &Decoder::value_info))
+                         NNC_FIELD(15, item(f, &g->sparse_initializers, &Decoder::sparse)))
 }
 
 Status Decoder::function(ByteView bytes, FunctionProto* fn) {
   fn->offset = offset(bytes);
-  NNC_FIELDS(NNC_FIELD(1, text(f, &fn->name))
-             NNC_FIELD(4, texts(f, &fn->inputs))
-             NNC_FIELD(5, texts(f, &fn->outputs))
-             NNC_FIELD(6, texts(f, &fn->attributes))
-             NNC_FIELD(7, item(f, &fn->nodes, &Decoder::node))
-             NNC_FIELD(9, item(f, &fn->opsets, &Decoder::opset))
-             NNC_FIELD(10, text(f, &fn->domain))
-             NNC_FIELD(11, item(f, &fn->attribute_defaults, &Decoder::attribute))
-             NNC_FIELD(13, text(f, &fn->overload)))
+  NNC_FIELDS(NNC_FIELD(1, text(f, &fn->name)) NNC_FIELD(4, texts(f, &fn->inputs)) NNC_FIELD(5, texts(f, &fn->outputs))
+                 NNC_FIELD(6, texts(f, &fn->attributes)) NNC_FIELD(7, item(f, &fn->nodes, &Decoder::node))
+                     NNC_FIELD(9, item(f, &fn->opsets, &Decoder::opset)) NNC_FIELD(10, text(f, &fn->domain))
+                         NNC_FIELD(11, item(f, &fn->attribute_defaults, &Decoder::attribute)) NNC_FIELD(13, text(f, &fn->overload)))
 }
 
 Status Decoder::model(ByteView bytes, ModelProto* m) {
@@ -320,17 +291,14 @@ Status Decoder::model(ByteView bytes, ModelProto* m) {
     if (!m->graph) m->graph.emplace();
     return graph(f.bytes, &*m->graph);
   };
-  const auto training = [&] { m->has_training_info = true; return Status(); };
-  NNC_FIELDS(NNC_FIELD(1, integer(f, &m->ir_version))
-             NNC_FIELD(2, text(f, &m->producer_name))
-             NNC_FIELD(3, text(f, &m->producer_version))
-             NNC_FIELD(4, text(f, &m->domain))
-             NNC_FIELD(5, integer(f, &m->model_version))
-             NNC_FIELD(7, graph_field(f))
-             NNC_FIELD(8, item(f, &m->opsets, &Decoder::opset))
-             NNC_FIELD(14, item(f, &m->metadata, &Decoder::entry))
-             NNC_FIELD(20, training())
-             NNC_FIELD(25, item(f, &m->functions, &Decoder::function)))
+  const auto training = [&] {
+    m->has_training_info = true;
+    return Status();
+  };
+  NNC_FIELDS(NNC_FIELD(1, integer(f, &m->ir_version)) NNC_FIELD(2, text(f, &m->producer_name)) NNC_FIELD(3, text(f, &m->producer_version))
+                 NNC_FIELD(4, text(f, &m->domain)) NNC_FIELD(5, integer(f, &m->model_version)) NNC_FIELD(7, graph_field(f))
+                     NNC_FIELD(8, item(f, &m->opsets, &Decoder::opset)) NNC_FIELD(14, item(f, &m->metadata, &Decoder::entry))
+                         NNC_FIELD(20, training()) NNC_FIELD(25, item(f, &m->functions, &Decoder::function)))
 }
 
 #undef NNC_FIELD
@@ -339,8 +307,8 @@ Status Decoder::model(ByteView bytes, ModelProto* m) {
 }  // namespace
 
 std::string_view attribute_type_name(AttributeType t) {
-  constexpr std::string_view kNames[] = {"undefined", "float", "int", "string", "tensor", "graph", "floats", "ints", "strings", "tensors", "graphs",
-                                         "sparse_tensor", "sparse_tensors", "type", "types"};
+  constexpr std::string_view kNames[] = {"undefined", "float",   "int",    "string",        "tensor",         "graph", "floats", "ints",
+                                         "strings",   "tensors", "graphs", "sparse_tensor", "sparse_tensors", "type",  "types"};
   const auto i = static_cast<size_t>(t);
   return i < std::size(kNames) ? kNames[i] : "unknown";
 }
@@ -348,7 +316,8 @@ std::string_view attribute_type_name(AttributeType t) {
 Result<ModelProto> read_model(ByteView bytes, Budget& budget) {
   ModelProto m;
   NNC_TRY(Decoder(bytes, budget).model(bytes, &m));
-  if (m.ir_version == 0 && !m.graph && m.opsets.empty()) return Error(Code::kInvalidModel, "this is no ONNX model: it has neither a version nor a graph");
+  if (m.ir_version == 0 && !m.graph && m.opsets.empty())
+    return Error(Code::kInvalidModel, "this is no ONNX model: it has neither a version nor a graph");
   return m;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// ONNX's messages as plain structs. Every name and every byte string is a view into the file's bytes, which must outlive the model. Nothing is checked here
-// beyond the wire format, nesting depth and limits; the importer gives the messages their meaning.
+// ONNX's messages as plain structs. Every name and every byte string is a view into the file's bytes, which must outlive the model. Nothing
+// is checked here beyond the wire format, nesting depth and limits; the importer gives the messages their meaning.
 
 #include <cstdint>
 #include <memory>
@@ -17,18 +17,58 @@ namespace nnc::onnx {
 
 // Numbers of TensorProto.DataType, as files have them; anything else stays as it is and is an error where it matters.
 enum class DataType : int32_t {
-  kUndefined = 0, kFloat = 1, kUint8, kInt8, kUint16, kInt16, kInt32, kInt64, kString, kBool, kFloat16, kDouble, kUint32, kUint64, kComplex64,
-  kComplex128, kBfloat16, kFloat8E4M3FN, kFloat8E4M3FNUZ, kFloat8E5M2, kFloat8E5M2FNUZ, kUint4, kInt4, kFloat4E2M1, kFloat8E8M0, kUint2, kInt2,
+  kUndefined = 0,
+  kFloat = 1,
+  kUint8,
+  kInt8,
+  kUint16,
+  kInt16,
+  kInt32,
+  kInt64,
+  kString,
+  kBool,
+  kFloat16,
+  kDouble,
+  kUint32,
+  kUint64,
+  kComplex64,
+  kComplex128,
+  kBfloat16,
+  kFloat8E4M3FN,
+  kFloat8E4M3FNUZ,
+  kFloat8E5M2,
+  kFloat8E5M2FNUZ,
+  kUint4,
+  kInt4,
+  kFloat4E2M1,
+  kFloat8E8M0,
+  kUint2,
+  kInt2,
 };
 
 enum class AttributeType : int32_t {
-  kUndefined = 0, kFloat = 1, kInt, kString, kTensor, kGraph, kFloats, kInts, kStrings, kTensors, kGraphs, kSparseTensor, kSparseTensors, kTypeProto, kTypeProtos,
+  kUndefined = 0,
+  kFloat = 1,
+  kInt,
+  kString,
+  kTensor,
+  kGraph,
+  kFloats,
+  kInts,
+  kStrings,
+  kTensors,
+  kGraphs,
+  kSparseTensor,
+  kSparseTensors,
+  kTypeProto,
+  kTypeProtos,
 };
 std::string_view attribute_type_name(AttributeType t);
 
 using StringEntry = std::pair<std::string_view, std::string_view>;
 
-// Typed elements stay on the wire: `parts` are the message's own bytes (more than one where a file repeats the field), scanned when the tensor is made.
+// Typed elements stay on the wire: `parts` are the message's own bytes (more than one where a file repeats the field), scanned when the
+// tensor is made.
 struct TensorProto {
   std::vector<int64_t> dims;
   DataType data_type = DataType::kUndefined;

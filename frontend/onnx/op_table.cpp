@@ -14,7 +14,8 @@ using Table = std::multimap<std::string_view, const OpRow*>;
 const Table& table() {
   static const Table rows = [] {
     Table t;
-    for (const auto family : {rows_elementwise(), rows_shape(), rows_indexing(), rows_reduce(), rows_nn(), rows_attention(), rows_quant(), rows_control()}) {
+    for (const auto family : {rows_elementwise(), rows_shape(), rows_move(), rows_indexing(), rows_reduce(), rows_nn(), rows_resize(),
+                              rows_attention(), rows_quant(), rows_if(), rows_loop()}) {
       for (const OpRow& row : family) t.emplace(row.name, &row);
     }
     return t;

@@ -38,7 +38,8 @@ Result<ValueId> full_mask(NodeContext& c, ValueId mask, const Dim& keys) {
   if (s.empty() || s.size() > 4) return c.error(cat("the mask must be of rank 1 to 4, got ", type_pretty(c.symbols(), b.type(mask))));
   const Dim missing = c.symbols().sub(keys, s.back());
   if (missing.is_const(0) || s.back().is_const(1)) return mask;
-  if (c.symbols().at_least(missing, 0) == Ternary::kNo) return c.error(cat("the mask has ", c.symbols().pretty(s.back()), " columns for ", c.symbols().pretty(keys), " keys"));
+  if (c.symbols().at_least(missing, 0) == Ternary::kNo)
+    return c.error(cat("the mask has ", c.symbols().pretty(s.back()), " columns for ", c.symbols().pretty(keys), " keys"));
   if (!missing.is_const()) return mask;  // one symbol for both, or the run finds them unequal
   Shape before(s.size(), Dim(0)), after = before;
   after.back() = missing;
@@ -123,9 +124,7 @@ Status attention(NodeContext& c) {
   c.out(2, p.v);
   p.lengths = c.in(6);
   const Shape q = b.shape(p.q), k = b.shape(p.k);
-  if (c.has(3)) {
-    NNC_ASSIGN(p.mask, full_mask(c, c.in(3), k[2]));
-  }
+  if (c.has(3)) { NNC_ASSIGN(p.mask, full_mask(c, c.in(3), k[2])); }
   AttrList attrs = {{"causal", int64_t{p.causal}}, {"softcap", p.softcap}};
   if (p.causal) attrs.push_back({"causal_offset", Shape{p.past}});
   if (c.has_attr("scale")) {
@@ -163,17 +162,14 @@ Status rotary_embedding(NodeContext& c) {
   }
   ValueId tables[] = {c.in(1), c.in(2)};
   for (ValueId& table : tables) {
-    if (c.has(3)) {
-      NNC_ASSIGN(table, b.op(OpKind::kGather, {table, c.in(3)}, {{"axis", int64_t{0}}}));
-    }
+    if (c.has(3)) { NNC_ASSIGN(table, b.op(OpKind::kGather, {table, c.in(3)}, {{"axis", int64_t{0}}})); }
     const Shape s = b.shape(table);
-    if (s.size() != 3) return c.error(cat("cos and sin must give [batch, sequence, width / 2], got ", type_pretty(c.symbols(), b.type(table))));
+    if (s.size() != 3)
+      return c.error(cat("cos and sin must give [batch, sequence, width / 2], got ", type_pretty(c.symbols(), b.type(table))));
     NNC_ASSIGN(table, b.reshape(table, flat ? Shape{s[0], s[1], Dim(1), s[2]} : Shape{s[0], Dim(1), s[1], s[2]}));
   }
   NNC_ASSIGN(x, b.op(OpKind::kRotary, {x, tables[0], tables[1]}, {{"interleaved", int64_t{interleaved}}, {"rotary_dim", width}}));
-  if (flat) {
-    NNC_ASSIGN(x, b.reshape(x, original));
-  }
+  if (flat) { NNC_ASSIGN(x, b.reshape(x, original)); }
   c.out(0, x);
   return {};
 }

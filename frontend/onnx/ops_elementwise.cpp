@@ -62,12 +62,8 @@ Status cast_like(NodeContext& c) { return cast_to(c, c.dtype(1)); }
 Status clip_attributes(NodeContext& c) {
   const DType t = c.dtype(0);
   ValueId lo, hi;
-  if (c.has_attr("min")) {
-    NNC_ASSIGN(lo, c.b().scalar(t, c.f("min", 0)));
-  }
-  if (c.has_attr("max")) {
-    NNC_ASSIGN(hi, c.b().scalar(t, c.f("max", 0)));
-  }
+  if (c.has_attr("min")) { NNC_ASSIGN(lo, c.b().scalar(t, c.f("min", 0))); }
+  if (c.has_attr("max")) { NNC_ASSIGN(hi, c.b().scalar(t, c.f("max", 0))); }
   return c.set(OpKind::kClip, {c.in(0), lo, hi});
 }
 
@@ -75,15 +71,15 @@ Status clip_inputs(NodeContext& c) {
   std::vector<ValueId> operands = {c.in(0)};
   for (int k = 1; k <= 2; ++k) {
     ValueId bound = c.in(k);
-    if (c.has(k)) {
-      NNC_ASSIGN(bound, as_scalar(c, bound));
-    }
+    if (c.has(k)) { NNC_ASSIGN(bound, as_scalar(c, bound)); }
     operands.push_back(bound);
   }
   return c.set(OpKind::kClip, std::move(operands));
 }
 
-Status hard_sigmoid(NodeContext& c) { return c.set(OpKind::kHardSigmoid, {c.in(0)}, {{"alpha", c.f("alpha", 0.2)}, {"beta", c.f("beta", 0.5)}}); }
+Status hard_sigmoid(NodeContext& c) {
+  return c.set(OpKind::kHardSigmoid, {c.in(0)}, {{"alpha", c.f("alpha", 0.2)}, {"beta", c.f("beta", 0.5)}});
+}
 
 Status gelu(NodeContext& c) {
   NNC_ASSIGN(const std::string approximate, c.choice("approximate", "none", "none|tanh"));

@@ -36,9 +36,7 @@ Status scatter_nd(NodeContext& c) {
 Status one_hot(NodeContext& c) {
   NNC_ASSIGN(const int64_t axis, c.axis(c.i("axis", -1), c.rank(0) + 1));
   ValueId indices = c.in(0), depth = c.in(1);
-  if (!is_int(c.b().dtype(indices))) {
-    NNC_ASSIGN(indices, c.b().cast(indices, DType::kI64));
-  }
+  if (!is_int(c.b().dtype(indices))) { NNC_ASSIGN(indices, c.b().cast(indices, DType::kI64)); }
   NNC_ASSIGN(depth, as_scalar(c, depth));
   NNC_ASSIGN(depth, c.b().cast(depth, DType::kI64));
   NNC_ASSIGN(Shape extent, c.dims_of(depth, 0, kDimMax));

@@ -20,9 +20,7 @@ Result<int64_t> parameter_axis(NodeContext& c, int64_t block) {
 Result<std::vector<ValueId>> operands(NodeContext& c) {
   std::vector<ValueId> out = {c.in(0), c.in(1), c.in(2)};
   if (c.has(2) && c.rank(1) != c.rank(2)) {
-    for (size_t k = 1; k <= 2; ++k) {
-      NNC_ASSIGN(out[k], as_scalar(c, out[k]));
-    }
+    for (size_t k = 1; k <= 2; ++k) { NNC_ASSIGN(out[k], as_scalar(c, out[k])); }
   }
   return out;
 }
@@ -39,7 +37,8 @@ Status quantize(NodeContext& c) {
   DType to = c.has(2) ? c.dtype(2) : DType::kU8;
   if (c.version() >= 21 && c.i("output_dtype", 0) != 0) {
     NNC_ASSIGN(const DType said, c.dtype_attr("output_dtype", to));
-    if (c.has(2) && said != to) return c.error(cat("attribute \"output_dtype\" is ", dtype_name(said), ", the zero point ", dtype_name(to)));
+    if (c.has(2) && said != to)
+      return c.error(cat("attribute \"output_dtype\" is ", dtype_name(said), ", the zero point ", dtype_name(to)));
     to = said;
   }
   AttrList attrs = {{"axis", axis}, {"block", block}, {"to", to}};

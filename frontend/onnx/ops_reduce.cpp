@@ -25,16 +25,17 @@ Status reduce_attribute(NodeContext& c) { return reduce_axes(c, c.ints("axes"));
 
 Status reduce_input(NodeContext& c) {
   std::vector<int64_t> axes;
-  if (c.has(1)) {
-    NNC_ASSIGN(axes, c.known_ints(1, "the axes"));
-  }
+  if (c.has(1)) { NNC_ASSIGN(axes, c.known_ints(1, "the axes")); }
   return reduce_axes(c, std::move(axes));
 }
 
 Status arg_reduce(NodeContext& c) {
   NNC_ASSIGN(const int64_t axis, c.axis(c.i("axis", 0), c.rank(0)));
   return c.set(OpKind::kArgReduce, {c.in(0)},
-               {{"kind", std::string(c.row().text)}, {"axis", axis}, {"keepdims", c.i("keepdims", 1)}, {"select_last", c.version() >= 12 ? c.i("select_last_index", 0) : 0}});
+               {{"kind", std::string(c.row().text)},
+                {"axis", axis},
+                {"keepdims", c.i("keepdims", 1)},
+                {"select_last", c.version() >= 12 ? c.i("select_last_index", 0) : 0}});
 }
 
 Status cumsum(NodeContext& c) {
@@ -89,9 +90,7 @@ Status rms_norm(NodeContext& c) {
   NNC_ASSIGN(const int64_t axis, c.axis(c.i("axis", -1), c.rank(0)));
   NNC_TRY(stash_type(c));
   ValueId scale = c.in(1);
-  if (c.dtype(1) != c.dtype(0)) {
-    NNC_ASSIGN(scale, c.b().cast(scale, c.dtype(0)));
-  }
+  if (c.dtype(1) != c.dtype(0)) { NNC_ASSIGN(scale, c.b().cast(scale, c.dtype(0))); }
   return c.set(OpKind::kRmsNorm, {c.in(0), scale}, {{"axis", axis}, {"epsilon", c.f("epsilon", 1e-5)}});
 }
 
@@ -108,7 +107,8 @@ Status batch_norm_training(NodeContext& c, const std::vector<ValueId>& given, do
   NNC_ASSIGN(const ValueId variance, b.reduce("mean", squares, axes, false));
   NNC_ASSIGN(const ValueId flat_mean, b.reshape(mean, b.shape(variance)));
   const ValueId current[] = {flat_mean, variance};
-  NNC_TRY(c.set(OpKind::kBatchNorm, {c.in(0), given[0], given[1], flat_mean, variance}, {{"axis", int64_t{1}}, {"epsilon", c.f("epsilon", 1e-5)}}));
+  NNC_TRY(c.set(OpKind::kBatchNorm, {c.in(0), given[0], given[1], flat_mean, variance},
+                {{"axis", int64_t{1}}, {"epsilon", c.f("epsilon", 1e-5)}}));
   for (int k = 0; k < 2; ++k) {
     if (!c.wants(k + 1)) continue;
     const ValueId old = given[static_cast<size_t>(k + 2)];

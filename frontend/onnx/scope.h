@@ -1,6 +1,7 @@
 #pragma once
-// Names of the model and what they stand for in the IR graph under construction. A scope is one ONNX graph or one call of a model function; scopes that fill the
-// same IR graph are chained. A region of the IR sees nothing outside: what it captures was bound to its arguments before.
+// Names of the model and what they stand for in the IR graph under construction. A scope is one ONNX graph or one call of a model function;
+// scopes that fill the same IR graph are chained. A region of the IR sees nothing outside: what it captures was bound to its arguments
+// before.
 
 #include <map>
 #include <string>
@@ -21,15 +22,15 @@ struct Binding {
 
 struct Scope {
   Graph* graph = nullptr;
-  Scope* parent = nullptr;                // of the same IR graph
-  const GraphProto* proto = nullptr;      // null in functions
+  Scope* parent = nullptr;            // of the same IR graph
+  const GraphProto* proto = nullptr;  // null in functions
   std::map<std::string_view, Binding> names;
-  std::map<std::string_view, const TensorProto*> initializers;          // not yet bound
+  std::map<std::string_view, const TensorProto*> initializers;  // not yet bound
   std::map<std::string_view, const SparseTensorProto*> sparse_initializers;
   const std::map<std::string_view, int64_t>* opsets = nullptr;
   const std::map<std::string_view, const AttributeProto*>* call_attributes = nullptr;  // of the call, in a function
-  std::string path;                       // put before labels: "outer_call/"
-  int depth = 0;                          // subgraphs and calls around
+  std::string path;                                                                    // put before labels: "outer_call/"
+  int depth = 0;                                                                       // subgraphs and calls around
 };
 
 }  // namespace nnc::onnx

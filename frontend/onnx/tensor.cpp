@@ -11,10 +11,11 @@ namespace nnc::onnx {
 
 namespace {
 
-constexpr DType kTypes[] = {
-    DType::kInvalid, DType::kF32, DType::kU8, DType::kI8, DType::kU16, DType::kI16, DType::kI32, DType::kI64, DType::kString, DType::kBool,
-    DType::kF16, DType::kF64, DType::kU32, DType::kU64, DType::kC64, DType::kC128, DType::kBF16, DType::kF8E4M3FN, DType::kF8E4M3FNUZ,
-    DType::kF8E5M2, DType::kF8E5M2FNUZ, DType::kU4, DType::kI4, DType::kF4E2M1, DType::kF8E8M0, DType::kU2, DType::kI2};
+constexpr DType kTypes[] = {DType::kInvalid,    DType::kF32,    DType::kU8,         DType::kI8,   DType::kU16,  DType::kI16,
+                            DType::kI32,        DType::kI64,    DType::kString,     DType::kBool, DType::kF16,  DType::kF64,
+                            DType::kU32,        DType::kU64,    DType::kC64,        DType::kC128, DType::kBF16, DType::kF8E4M3FN,
+                            DType::kF8E4M3FNUZ, DType::kF8E5M2, DType::kF8E5M2FNUZ, DType::kU4,   DType::kI4,   DType::kF4E2M1,
+                            DType::kF8E8M0,     DType::kU2,     DType::kI2};
 
 // The typed field that holds elements of a dtype, and the bytes that one entry of the field fills.
 struct FieldRule {
@@ -180,7 +181,8 @@ Result<Tensor> TensorReader::external(const TensorProto& p, DType dtype, int64_t
   const int64_t length = e.length >= 0 ? e.length : bytes;
   if (length != bytes) return bad(p, cat("external data of ", length, " bytes, its type and extents need ", bytes));
   if (!fits(e.offset, length, file->size())) {
-    return bad(p, cat("external data at ", e.offset, ", ", length, " bytes: the file ", quote(e.location), " has ", file->size(), " bytes"));
+    return bad(p,
+               cat("external data at ", e.offset, ", ", length, " bytes: the file ", quote(e.location), " has ", file->size(), " bytes"));
   }
   NNC_TRY(budget_.charge(Limit::kTotalBytes, bytes));
   NNC_ASSIGN(Tensor t, Tensor::create(dtype, p.dims));
@@ -192,12 +194,14 @@ Result<Tensor> TensorReader::external(const TensorProto& p, DType dtype, int64_t
 Result<Tensor> TensorReader::read_sparse(const SparseTensorProto& s) {
   NNC_ASSIGN(const Tensor values, read(s.values));
   NNC_ASSIGN(const Tensor indices, read(s.indices));
-  if (values.rank() != 1 || values.dtype() == DType::kString || dtype_bits(values.dtype()) % 8 != 0) return bad(s.values, "values of a sparse tensor must be a vector of whole bytes");
+  if (values.rank() != 1 || values.dtype() == DType::kString || dtype_bits(values.dtype()) % 8 != 0)
+    return bad(s.values, "values of a sparse tensor must be a vector of whole bytes");
   const int64_t count = values.dims()[0];
   const auto rank = static_cast<int64_t>(s.dims.size());
   const bool linear = indices.rank() == 1 && indices.dims()[0] == count;
   const bool coordinates = indices.rank() == 2 && indices.dims()[0] == count && indices.dims()[1] == rank;
-  if (indices.dtype() != DType::kI64 || !(linear || coordinates)) return bad(s.indices, "indices of a sparse tensor must be i64, [count] or [count, rank]");
+  if (indices.dtype() != DType::kI64 || !(linear || coordinates))
+    return bad(s.indices, "indices of a sparse tensor must be i64, [count] or [count, rank]");
   auto bytes = byte_size(s.dims, dtype_bits(values.dtype()));
   auto total = checked_element_count(s.dims);
   if (!bytes.ok() || !total.ok()) return bad(s.values, "the sparse tensor's extents are larger than any tensor can be");
@@ -215,8 +219,10 @@ Result<Tensor> TensorReader::read_sparse(const SparseTensorProto& s) {
         position = position * extent + c;
       }
     }
-    if (position < 0 || position >= *total) return bad(s.indices, cat("index ", position, " of entry ", k, " is outside ", *total, " elements"));
-    std::memcpy(static_cast<uint8_t*>(t.data()) + static_cast<size_t>(position) * size, static_cast<const uint8_t*>(values.data()) + static_cast<size_t>(k) * size, size);
+    if (position < 0 || position >= *total)
+      return bad(s.indices, cat("index ", position, " of entry ", k, " is outside ", *total, " elements"));
+    std::memcpy(static_cast<uint8_t*>(t.data()) + static_cast<size_t>(position) * size,
+                static_cast<const uint8_t*>(values.data()) + static_cast<size_t>(k) * size, size);
   }
   return t;
 }
@@ -252,7 +258,10 @@ Result<Tensor> TensorReader::read(const TensorProto& p) {
   } else {
     size_t have = 0, need = static_cast<size_t>(*count);
     if (*dtype == DType::kString) {
-      NNC_TRY(each_occurrence(p, 6, [&](const WireField& field) -> Status { ++have; return budget_.charge(Limit::kStringBytes, static_cast<int64_t>(field.bytes.size())); }));
+      NNC_TRY(each_occurrence(p, 6, [&](const WireField& field) -> Status {
+        ++have;
+        return budget_.charge(Limit::kStringBytes, static_cast<int64_t>(field.bytes.size()));
+      }));
     } else {
       NNC_ASSIGN(have, entries_in_file(p, rule));
       need = static_cast<size_t>(*bytes) / rule.bytes;

@@ -1,5 +1,6 @@
 #pragma once
-// Host tensors out of TensorProtos: raw bytes, typed fields, external data. Sizes are checked against what the file really holds before memory is taken.
+// Host tensors out of TensorProtos: raw bytes, typed fields, external data. Sizes are checked against what the file really holds before
+// memory is taken.
 
 #include <map>
 #include <string>

@@ -48,7 +48,8 @@ Error WireReader::broken(std::string what, size_t position) const { return wire_
 Result<uint64_t> WireReader::varint() {
   const size_t start = position_;
   uint64_t value = 0;
-  if (!read_varint(bytes_, &position_, &value)) return broken("a number runs past the end of its message or is longer than ten bytes", start);
+  if (!read_varint(bytes_, &position_, &value))
+    return broken("a number runs past the end of its message or is longer than ten bytes", start);
   return value;
 }
 
@@ -116,9 +117,7 @@ Status WireReader::skip_group(uint32_t number) {
       case 2:
       case 5: {
         uint64_t size = (tag & 7) == 1 ? 8 : 4;
-        if ((tag & 7) == 2) {
-          NNC_ASSIGN(size, varint());
-        }
+        if ((tag & 7) == 2) { NNC_ASSIGN(size, varint()); }
         if (size > bytes_.size() - position_) return broken("a field of a group runs past the end of its message", start);
         position_ += static_cast<size_t>(size);
         break;
@@ -159,7 +158,8 @@ Result<bool> PackedVarints::next(uint64_t* value) {
 Result<ByteView> fixed_elements(const WireField& field, WireType element, uint8_t (&store)[8]) {
   const size_t size = element == WireType::kFixed64 ? 8 : 4;
   if (field.type == WireType::kBytes) {
-    if (field.bytes.size() % size != 0) return wire_error(cat("a list of ", size, "-byte numbers has ", field.bytes.size(), " bytes"), field.offset);
+    if (field.bytes.size() % size != 0)
+      return wire_error(cat("a list of ", size, "-byte numbers has ", field.bytes.size(), " bytes"), field.offset);
     return field.bytes;
   }
   if (field.type != element) return wire_error(cat("field ", field.number, " has the wrong wire type"), field.offset);

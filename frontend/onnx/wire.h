@@ -1,6 +1,6 @@
 #pragma once
-// Protobuf's wire format, read and written without a library. The reader gives one field at a time as a view into the file's bytes; it copies nothing, calls itself
-// never, and reports wrong bytes with their offset. What the fields mean is model.h's affair.
+// Protobuf's wire format, read and written without a library. The reader gives one field at a time as a view into the file's bytes; it
+// copies nothing, calls itself never, and reports wrong bytes with their offset. What the fields mean is model.h's affair.
 
 #include <cstdint>
 #include <string>

@@ -1,8 +1,10 @@
-// ONNX's public node tests through importer, verifier and reference interpreter. One line per test, `pass`, `wrong`, `disputed` (the expectation is), `unsupported` or `error` with the
-// reason, then the counts. `node_runner [PART-OF-NAME ...] [--only STATUS] [--values never|needed|always] [--corpus node] [--text]`
+// ONNX's public node tests through importer, verifier and reference interpreter. One line per test, `pass`, `wrong`, `disputed` (the
+// expectation is), `unsupported` or `error` with the reason, then the counts. `node_runner [PART-OF-NAME ...] [--only STATUS] [--values
+// never|needed|always] [--corpus node] [--text]`
 //
-// Inputs that decide structure (axes, repeats) are given to the importer as values of a profile where it asks for them, as `nnc run` does; `always` gives all small
-// integer inputs. `error` is a model that was refused for another reason than a missing operator: it counts as a failure, like `wrong`. Exit code 1 if there is one.
+// Inputs that decide structure (axes, repeats) are given to the importer as values of a profile where it asks for them, as `nnc run` does;
+// `always` gives all small integer inputs. `error` is a model that was refused for another reason than a missing operator: it counts as a
+// failure, like `wrong`. Exit code 1 if there is one.
 
 #include <algorithm>
 #include <cmath>
@@ -35,7 +37,8 @@ struct Outcome {
   std::string status, reason;
 };
 
-// The relative part of the bar by dtype: f32 as exact as the corpus allows, 16-bit floats one step. Some expectations have four digits only.
+// The relative part of the bar by dtype: f32 as exact as the corpus allows, 16-bit floats one step. Some expectations have four digits
+// only.
 double relative_bar(DType t, bool coarse) {
   if (coarse) return 1e-3;
   switch (t) {
@@ -78,8 +81,9 @@ bool is_coarse(std::string_view name) {
 
 // tests/conformance/doubtful.tsv: expectations that a right implementation does not give.
 bool is_disputed(std::string_view name) {
-  for (const std::string_view part : {"test_resize_downsample_scales_linear_align_corners", "test_resize_downsample_scales_cubic_align_corners", "test_bernoulli",
-                                      "test_dft_inverse", "test_maxunpool_export_with_output_shape", "test_roialign_mode_max"}) {
+  for (const std::string_view part :
+       {"test_resize_downsample_scales_linear_align_corners", "test_resize_downsample_scales_cubic_align_corners", "test_bernoulli",
+        "test_dft_inverse", "test_maxunpool_export_with_output_shape", "test_roialign_mode_max"}) {
     if (name.starts_with(part)) return true;
   }
   return false;
@@ -95,7 +99,9 @@ Result<std::vector<Tensor>> read_tensors(const std::string& folder, std::string_
   return out;
 }
 
-bool may_be_value(const Tensor& t) { return (is_int(t.dtype()) || t.dtype() == DType::kBool || is_float(t.dtype())) && t.rank() <= 1 && t.count() <= kMaxValueElements; }
+bool may_be_value(const Tensor& t) {
+  return (is_int(t.dtype()) || t.dtype() == DType::kBool || is_float(t.dtype())) && t.rank() <= 1 && t.count() <= kMaxValueElements;
+}
 
 Outcome run(const std::string& folder, const std::string& name, const Options& options) {
   const auto failure = [](const Error& e) -> Outcome {
@@ -107,7 +113,8 @@ Outcome run(const std::string& folder, const std::string& name, const Options& o
   if (!file.ok()) return failure(file.error());
   auto interface = read_onnx_interface(*file);
   if (!interface.ok()) return failure(interface.error());
-  const bool tensors = std::ranges::all_of(interface->inputs, &OnnxArg::is_tensor) && std::ranges::all_of(interface->outputs, &OnnxArg::is_tensor);
+  const bool tensors =
+      std::ranges::all_of(interface->inputs, &OnnxArg::is_tensor) && std::ranges::all_of(interface->outputs, &OnnxArg::is_tensor);
   std::vector<Tensor> inputs;
   if (tensors) {
     auto read = read_tensors(folder, "input", interface->inputs.size());
@@ -118,7 +125,8 @@ Outcome run(const std::string& folder, const std::string& name, const Options& o
   import.profiles.resize(1);
   const auto give_values = [&](bool floats) {
     for (size_t k = 0; k < inputs.size(); ++k) {
-      if (may_be_value(inputs[k]) && (floats || !is_float(inputs[k].dtype()))) import.profiles[0].values[interface->inputs[k].name] = inputs[k];
+      if (may_be_value(inputs[k]) && (floats || !is_float(inputs[k].dtype())))
+        import.profiles[0].values[interface->inputs[k].name] = inputs[k];
     }
   };
   if (options.values == "always") give_values(false);
@@ -137,7 +145,8 @@ Outcome run(const std::string& folder, const std::string& name, const Options& o
   auto expected = read_tensors(folder, "output", interface->outputs.size());
   if (!expected.ok()) return failure(expected.error());
   for (size_t k = 0; k < expected->size(); ++k) {
-    if (const std::string why = compare((*results)[k], (*expected)[k], is_coarse(name)); !why.empty()) return {is_disputed(name) ? "disputed" : "wrong", cat("output ", k, ": ", why)};
+    if (const std::string why = compare((*results)[k], (*expected)[k], is_coarse(name)); !why.empty())
+      return {is_disputed(name) ? "disputed" : "wrong", cat("output ", k, ": ", why)};
   }
   return {"pass", {}};
 }
@@ -149,11 +158,16 @@ int main(int argc, char** argv) {
   for (int k = 1; k < argc; ++k) {
     const std::string arg = argv[k];
     const auto next = [&] { return k + 1 < argc ? std::string(argv[++k]) : std::string(); };
-    if (arg == "--only") options.only = next();
-    else if (arg == "--values") options.values = next();
-    else if (arg == "--corpus") options.corpus = next();
-    else if (arg == "--text") options.text = true;
-    else options.parts.push_back(arg);
+    if (arg == "--only")
+      options.only = next();
+    else if (arg == "--values")
+      options.values = next();
+    else if (arg == "--corpus")
+      options.corpus = next();
+    else if (arg == "--text")
+      options.text = true;
+    else
+      options.parts.push_back(arg);
   }
   const char* cache = std::getenv("NNC_MODEL_CACHE");
   const std::string root = cat(cache != nullptr ? cache : ".", "/onnx-1.22.0/", options.corpus);
@@ -165,10 +179,13 @@ int main(int argc, char** argv) {
   std::map<std::string, int> counts;
   for (const FolderEntry& t : *tests) {
     if (!t.is_folder) continue;
-    if (!options.parts.empty() && std::ranges::none_of(options.parts, [&](const std::string& p) { return t.name.find(p) != std::string::npos; })) continue;
+    if (!options.parts.empty() &&
+        std::ranges::none_of(options.parts, [&](const std::string& p) { return t.name.find(p) != std::string::npos; }))
+      continue;
     const Outcome o = run(cat(root, "/", t.name), t.name, options);
     ++counts[o.status];
-    if (options.only.empty() || options.only == o.status) std::printf("%-11s %s%s%s\n", o.status.c_str(), t.name.c_str(), o.reason.empty() ? "" : "  ", o.reason.c_str());
+    if (options.only.empty() || options.only == o.status)
+      std::printf("%-11s %s%s%s\n", o.status.c_str(), t.name.c_str(), o.reason.empty() ? "" : "  ", o.reason.c_str());
     std::fflush(stdout);
   }
   for (const auto& [status, n] : counts) std::printf("%s %d\n", status.c_str(), n);

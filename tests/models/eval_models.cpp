@@ -1,6 +1,8 @@
-// Runs the stored cases of the model pack through importer, verifier and reference interpreter and compares with the stored answers: the program that shows
-// that models mean in the IR what they mean in ONNX Runtime. `eval_models [MODEL ...] [--target T] [--threads N] [--level N] [--steps N] [--import-only] [--text]`; no
-// MODEL: all; with a target (cpu, cpu:vm, ...) the models are compiled and run by the runtime instead of interpreted. One module holds all profiles of a model. `--file M.onnx --in X.npz --expect Y.npz [--dim NAME=LO..HI ...]` runs any one. Exit code 1 if one differs.
+// Runs the stored cases of the model pack through importer, verifier and reference interpreter and compares with the stored answers: the
+// program that shows that models mean in the IR what they mean in ONNX Runtime. `eval_models [MODEL ...] [--target T] [--threads N]
+// [--level N] [--steps N] [--import-only] [--text]`; no MODEL: all; with a target (cpu, cpu:vm, ...) the models are compiled and run by the
+// runtime instead of interpreted. One module holds all profiles of a model. `--file M.onnx --in X.npz --expect Y.npz [--dim NAME=LO..HI
+// ...]` runs any one. Exit code 1 if one differs.
 
 #include <algorithm>
 #include <chrono>
@@ -125,14 +127,16 @@ Result<Runner> make_runner(const std::string& name, Module& module, const Option
   const CodeCounts n = executable->counts();
   std::string skeletons;
   for (const auto& [skeleton, count] : compiled.skeletons) skeletons += cat(" ", skeleton, " ", count);
-  std::printf("      %-24s compiled in %.2f s: %zu kernels, %lld native steps, %lld vm, %lld host;%s\n", name.c_str(), seconds_since(start), compiled.program.kernels.size(),
-              static_cast<long long>(n.native), static_cast<long long>(n.vm), static_cast<long long>(n.host), skeletons.c_str());
+  std::printf("      %-24s compiled in %.2f s: %zu kernels, %lld native steps, %lld vm, %lld host;%s\n", name.c_str(), seconds_since(start),
+              compiled.program.kernels.size(), static_cast<long long>(n.native), static_cast<long long>(n.vm),
+              static_cast<long long>(n.host), skeletons.c_str());
   NNC_ASSIGN(std::unique_ptr<Session> session, Session::create(executable));
   std::shared_ptr<Session> shared = std::move(session);
   return Runner([shared](std::string_view entry, std::span<const Tensor> args) { return shared->run(entry, args); });
 }
 
-bool run_case(const Module& module, const Runner& run, const std::string& root, const Json& c, const Options& options, std::string* figures) {
+bool run_case(const Module& module, const Runner& run, const std::string& root, const Json& c, const Options& options,
+              std::string* figures) {
   const auto inputs = read_tensors(cat(root, "/", c["in"].text)), answers = read_tensors(cat(root, "/", c["out"].text));
   const bool stream = c["kind"].text == "stream";
   const int64_t steps = stream ? std::min(options.steps, static_cast<int64_t>(c["steps"].num())) : 1;
@@ -145,8 +149,10 @@ bool run_case(const Module& module, const Runner& run, const std::string& root, 
   for (int64_t s = 0; s < steps; ++s) {
     std::vector<Tensor> args;
     for (const ArgBinding& a : entry.args) {
-      if (const auto found = carried.find(a.name); found != carried.end()) args.push_back(found->second);
-      else args.push_back(per_step[a.name] ? step_of(inputs.at(a.name), s) : inputs.at(a.name));
+      if (const auto found = carried.find(a.name); found != carried.end())
+        args.push_back(found->second);
+      else
+        args.push_back(per_step[a.name] ? step_of(inputs.at(a.name), s) : inputs.at(a.name));
     }
     auto results = run(entry.name, args);
     if (!results.ok()) {
@@ -180,7 +186,8 @@ std::string host_facts(const Module& m) {
   return cat(binds, " data-bound dims, ", branches, " branches and loops, ", data, " data symbols");
 }
 
-std::unique_ptr<Module> import_and_verify(const std::string& name, const std::string& path, size_t nodes, const ImportOptions& import, const Options& options) {
+std::unique_ptr<Module> import_and_verify(const std::string& name, const std::string& path, size_t nodes, const ImportOptions& import,
+                                          const Options& options) {
   const auto start = std::chrono::steady_clock::now();
   auto module = import_onnx_file(path, import);
   if (!module.ok()) {
@@ -188,8 +195,8 @@ std::unique_ptr<Module> import_and_verify(const std::string& name, const std::st
     return nullptr;
   }
   const double seconds = seconds_since(start);
-  std::printf("      %-24s %zu nodes -> %zu, %zu entries, %s, %.3f s\n", name.c_str(), nodes, (*module)->entries.front()->graph->node_count(), (*module)->entries.size(),
-              host_facts(**module).c_str(), seconds);
+  std::printf("      %-24s %zu nodes -> %zu, %zu entries, %s, %.3f s\n", name.c_str(), nodes,
+              (*module)->entries.front()->graph->node_count(), (*module)->entries.size(), host_facts(**module).c_str(), seconds);
   if (options.text) std::fputs(print_module(**module).c_str(), stdout);
   if (const Status s = verify_or_error(**module); !s.ok()) {
     std::printf("FAIL  %-24s verifier: %s\n", name.c_str(), s.error().str().c_str());
@@ -203,7 +210,7 @@ int run_file(const Options& options) {
   const Bytes file = must(read_file(options.file, kMaxFile), options.file);
   const OnnxInterface interface = must(read_onnx_interface(file), options.file);
   ImportOptions import;
-  import.profiles = {{"", options.dims, {}}};
+  import.profiles = {{ "", options.dims, {} }};
   const auto module = import_and_verify(options.file, options.file, interface.nodes, import, options);
   if (module == nullptr) return 1;
   if (options.in.empty()) return 0;
@@ -230,23 +237,32 @@ int main(int argc, char** argv) {
   std::vector<std::string> wanted;
   for (int k = 1; k < argc; ++k) {
     const std::string arg = argv[k];
-    if (arg == "--steps" && k + 1 < argc) options.steps = std::atoll(argv[++k]);
-    else if (arg == "--import-only") options.import_only = true;
-    else if (arg == "--text") options.text = true;
-    else if (arg == "--target" && k + 1 < argc) options.target = argv[++k];
-    else if (arg == "--threads" && k + 1 < argc) options.threads = std::atoi(argv[++k]);
-    else if (arg == "--level" && k + 1 < argc) options.level = std::atoi(argv[++k]);
-    else if (arg == "--file" && k + 1 < argc) options.file = argv[++k];
-    else if (arg == "--in" && k + 1 < argc) options.in = argv[++k];
-    else if (arg == "--expect" && k + 1 < argc) options.expect = argv[++k];
+    if (arg == "--steps" && k + 1 < argc)
+      options.steps = std::atoll(argv[++k]);
+    else if (arg == "--import-only")
+      options.import_only = true;
+    else if (arg == "--text")
+      options.text = true;
+    else if (arg == "--target" && k + 1 < argc)
+      options.target = argv[++k];
+    else if (arg == "--threads" && k + 1 < argc)
+      options.threads = std::atoi(argv[++k]);
+    else if (arg == "--level" && k + 1 < argc)
+      options.level = std::atoi(argv[++k]);
+    else if (arg == "--file" && k + 1 < argc)
+      options.file = argv[++k];
+    else if (arg == "--in" && k + 1 < argc)
+      options.in = argv[++k];
+    else if (arg == "--expect" && k + 1 < argc)
+      options.expect = argv[++k];
     else if (arg == "--dim" && k + 1 < argc) {
       const std::string spec = argv[++k];
       const size_t equals = spec.find('='), dots = spec.find("..");
       DimSpec& d = options.dims[spec.substr(0, equals)];
       d.lo = std::atoll(spec.c_str() + equals + 1);
       d.hi = dots == std::string::npos ? d.lo : std::atoll(spec.c_str() + dots + 2);
-    }
-    else wanted.push_back(arg);
+    } else
+      wanted.push_back(arg);
   }
   if (!options.file.empty()) return run_file(options);
   const char* source = std::getenv("NNC_SOURCE_DIR");
@@ -279,7 +295,8 @@ int main(int argc, char** argv) {
       const auto start = std::chrono::steady_clock::now();
       std::string figures;
       const bool ok = run_case(*module, *runner, root, c, options, &figures);
-      std::printf("%s  %-24s %-16s %s (%.1f s)\n", ok ? "pass" : "FAIL", name.c_str(), label.c_str(), figures.c_str(), seconds_since(start));
+      std::printf("%s  %-24s %-16s %s (%.1f s)\n", ok ? "pass" : "FAIL", name.c_str(), label.c_str(), figures.c_str(),
+                  seconds_since(start));
       std::fflush(stdout);
       failed += !ok;
       ++run;

@@ -1,4 +1,5 @@
-// Files that are cut or have a byte changed: a clean error or a module that verifies, never more. The files are small, so that all cuts and many changes are tried.
+// Files that are cut or have a byte changed: a clean error or a module that verifies, never more. The files are small, so that all cuts and
+// many changes are tried.
 
 #include <gmock/gmock.h>
 
@@ -10,7 +11,12 @@ namespace {
 
 WireWriter own_function() {
   WireWriter f;
-  f.bytes(1, "Twice").bytes(10, "own").bytes(4, "x").bytes(5, "y").message(7, node("Add", {"x", "x"}, {"y"})).message(9, WireWriter().varint(2, 17));
+  f.bytes(1, "Twice")
+      .bytes(10, "own")
+      .bytes(4, "x")
+      .bytes(5, "y")
+      .message(7, node("Add", {"x", "x"}, {"y"}))
+      .message(9, WireWriter().varint(2, 17));
   return f;
 }
 
@@ -42,7 +48,13 @@ std::string control_model() {
   GraphMaker then_graph, else_graph, body;
   then_graph.add("Relu", {"x"}, {"a"}).output("a");
   else_graph.add("Constant", {}, {"k"}, {attr_f("value_float", 2)}).add("Mul", {"x", "k"}, {"b"}).output("b");
-  body.input("i", DataType::kInt64, {}).input("go", DataType::kBool, {}).input("s", {}).add("Identity", {"go"}, {"again"}).add("Add", {"s", "x"}, {"next"}).output("again").output("next");
+  body.input("i", DataType::kInt64, {})
+      .input("go", DataType::kBool, {})
+      .input("s", {})
+      .add("Identity", {"go"}, {"again"})
+      .add("Add", {"s", "x"}, {"next"})
+      .output("again")
+      .output("next");
   GraphMaker g;
   g.input("x", {"n", 2}).input("c", DataType::kBool, {}).initializer(ints("three", {}, {3}));
   g.add("If", {"c"}, {"h"}, {attr_g("then_branch", then_graph.message()), attr_g("else_branch", else_graph.message())}, "branch")
@@ -65,8 +77,13 @@ std::string mixed_model() {
   g.add("LSTM", {"x", "w", "r"}, {"y0", "", "c"}, {attr_i("hidden_size", 4), attr_s("direction", "forward")});
   g.initializer(floats("scales", {4}, {1, 1, 2, 2})).add("Resize", {"y0", "", "scales"}, {"big"}, {attr_s("mode", "linear")});
   g.initializer(floats("scale", {}, {0.1f})).add("QuantizeLinear", {"big", "scale"}, {"q"}).add("DequantizeLinear", {"q", "scale"}, {"d"});
-  g.initializer(ints("starts", {2}, {0, -1})).initializer(ints("ends", {2}, {9, -9})).initializer(ints("on", {2}, {2, 3})).initializer(ints("steps", {2}, {1, -2}));
-  g.add("Slice", {"d", "starts", "ends", "on", "steps"}, {"cut"}).add("Split", {"cut"}, {"a", "b"}, {attr_i("axis", 3), attr_i("num_outputs", 2)}).add("Concat", {"a", "b"}, {"y"}, {attr_i("axis", 1)});
+  g.initializer(ints("starts", {2}, {0, -1}))
+      .initializer(ints("ends", {2}, {9, -9}))
+      .initializer(ints("on", {2}, {2, 3}))
+      .initializer(ints("steps", {2}, {1, -2}));
+  g.add("Slice", {"d", "starts", "ends", "on", "steps"}, {"cut"})
+      .add("Split", {"cut"}, {"a", "b"}, {attr_i("axis", 3), attr_i("num_outputs", 2)})
+      .add("Concat", {"a", "b"}, {"y"}, {attr_i("axis", 1)});
   g.output("y").output("c");
   return model(g, 18);
 }
@@ -115,13 +132,25 @@ INSTANTIATE_TEST_SUITE_P(Files, Broken, testing::Values(&picture_model, &control
 TEST(Bombs, SmallFilesWithLargeTensors) {
   // Shapes are only claims: nothing is allocated for them at import.
   GraphMaker g;
-  g.initializer(ints("huge", {2}, {int64_t(1) << 20, int64_t(1) << 20})).add("ConstantOfShape", {"huge"}, {"z"}).add("ReduceSum", {"z"}, {"y"}).output("y");
+  g.initializer(ints("huge", {2}, {int64_t(1) << 20, int64_t(1) << 20}))
+      .add("ConstantOfShape", {"huge"}, {"z"})
+      .add("ReduceSum", {"z"}, {"y"})
+      .output("y");
   try_file(model(g, 13), "ConstantOfShape");
   GraphMaker t;
-  t.initializer(ints("n", {1}, {int64_t(1) << 45})).initializer(floats("v", {1}, {1})).add("Tile", {"v", "n"}, {"z"}).add("Expand", {"z", "n"}, {"y"}).output("y");
+  t.initializer(ints("n", {1}, {int64_t(1) << 45}))
+      .initializer(floats("v", {1}, {1}))
+      .add("Tile", {"v", "n"}, {"z"})
+      .add("Expand", {"z", "n"}, {"y"})
+      .output("y");
   try_file(model(t, 13), "Tile");
   GraphMaker r;
-  r.initializer(ints("a", {}, {0})).initializer(ints("b", {}, {INT64_MAX})).initializer(ints("d", {}, {1})).add("Range", {"a", "b", "d"}, {"z"}).add("Reshape", {"z", "z"}, {"y"}).output("y");
+  r.initializer(ints("a", {}, {0}))
+      .initializer(ints("b", {}, {INT64_MAX}))
+      .initializer(ints("d", {}, {1}))
+      .add("Range", {"a", "b", "d"}, {"z"})
+      .add("Reshape", {"z", "z"}, {"y"})
+      .output("y");
   try_file(model(r, 13), "Range");
 }
 
@@ -133,7 +162,10 @@ TEST(Bombs, DeepAndWideSubgraphs) {
     g = GraphMaker().add("If", {"c"}, {out}, {attr_g("then_branch", g), attr_g("else_branch", g)}).output(out).message();
   }
   GraphMaker top;
-  top.input("x", {2}).input("c", DataType::kBool, {}).add("If", {"c"}, {"y"}, {attr_g("then_branch", g), attr_g("else_branch", g)}).output("y");
+  top.input("x", {2})
+      .input("c", DataType::kBool, {})
+      .add("If", {"c"}, {"y"}, {attr_g("then_branch", g), attr_g("else_branch", g)})
+      .output("y");
   ImportOptions o;
   o.limits[Limit::kNodes] = 5000;
   auto m = import_onnx(bytes_of(model(top, 13)), o);

@@ -18,7 +18,9 @@ WireWriter branch(const std::vector<WireWriter>& nodes, const Names& outputs) {
   for (const auto& o : outputs) g.output(o);
   return g.message();
 }
-std::vector<WireWriter> branches(const WireWriter& then_graph, const WireWriter& else_graph) { return {attr_g("then_branch", then_graph), attr_g("else_branch", else_graph)}; }
+std::vector<WireWriter> branches(const WireWriter& then_graph, const WireWriter& else_graph) {
+  return {attr_g("then_branch", then_graph), attr_g("else_branch", else_graph)};
+}
 
 ImportOptions with_dims(std::map<std::string, DimSpec> dims) {
   ImportOptions o;
@@ -37,7 +39,10 @@ std::string by_extent() {
       .add("Greater", {"n", "four"}, {"long"})
       .initializer(ints("starts", {1}, {0}))
       .initializer(ints("ends", {1}, {4}))
-      .add("If", {"long"}, {"y"}, branches(branch({node("Slice", {"x", "starts", "ends"}, {"cut"})}, {"cut"}), branch({node("Neg", {"x"}, {"negated"})}, {"negated"})), "by_length")
+      .add("If", {"long"}, {"y"},
+           branches(branch({node("Slice", {"x", "starts", "ends"}, {"cut"})}, {"cut"}),
+                    branch({node("Neg", {"x"}, {"negated"})}, {"negated"})),
+           "by_length")
       .output("y");
   return model(g, 13);
 }
@@ -78,7 +83,9 @@ TEST(If, CapturesAndLargeConstants) {
   GraphMaker g;
   std::vector<float> w(100, 2);
   g.input("x", {100}).input("c", DataType::kBool, {}).initializer(floats("w", {100}, w)).initializer(floats("one", {}, {1}));
-  g.add("If", {"c"}, {"y"}, branches(branch({node("Mul", {"x", "w"}, {"a"}), node("Add", {"a", "one"}, {"b"})}, {"b"}), branch({node("Identity", {"x"}, {"same"})}, {"same"})));
+  g.add("If", {"c"}, {"y"},
+        branches(branch({node("Mul", {"x", "w"}, {"a"}), node("Add", {"a", "one"}, {"b"})}, {"b"}),
+                 branch({node("Identity", {"x"}, {"same"})}, {"same"})));
   g.output("y");
   const auto m = import_ok(model(g, 13));
   ASSERT_NE(m, nullptr);
@@ -95,7 +102,9 @@ TEST(If, CapturesAndLargeConstants) {
 TEST(If, ABranchThatDoesNotTypeFailsOnlyIfTaken) {
   GraphMaker g;
   g.input("x", {2, 3}).input("c", DataType::kBool, {});
-  g.add("If", {"c"}, {"y"}, branches(branch({node("Relu", {"x"}, {"a"})}, {"a"}), branch({node("Transpose", {"x"}, {"b"}, {attr_ints("perm", {0, 1, 2})}, "ill")}, {"b"})));
+  g.add("If", {"c"}, {"y"},
+        branches(branch({node("Relu", {"x"}, {"a"})}, {"a"}),
+                 branch({node("Transpose", {"x"}, {"b"}, {attr_ints("perm", {0, 1, 2})}, "ill")}, {"b"})));
   g.output("y");
   const auto m = import_ok(model(g, 13));
   ASSERT_NE(m, nullptr);
@@ -109,7 +118,8 @@ TEST(If, ABranchThatDoesNotTypeFailsOnlyIfTaken) {
 TEST(If, UnsupportedOperatorsInABranchAreFindings) {
   GraphMaker g;
   g.input("x", {2}).input("c", DataType::kBool, {});
-  g.add("If", {"c"}, {"y"}, branches(branch({node("Relu", {"x"}, {"a"})}, {"a"}), branch({node("Nope", {"x"}, {"b"}, {}, "bad")}, {"b"}))).output("y");
+  g.add("If", {"c"}, {"y"}, branches(branch({node("Relu", {"x"}, {"a"})}, {"a"}), branch({node("Nope", {"x"}, {"b"}, {}, "bad")}, {"b"})))
+      .output("y");
   const Error e = import_error(model(g, 13));
   EXPECT_EQ(e.code, Code::kUnsupportedOp);
   EXPECT_THAT(e.place.node, HasSubstr("else/bad"));
@@ -117,9 +127,16 @@ TEST(If, UnsupportedOperatorsInABranchAreFindings) {
 
 TEST(If, RanksThatDependOnTheConditionNeedDims) {
   GraphMaker g;
-  g.input("x", {"n", 3}).add("Shape", {"x"}, {"s"}).initializer(ints("zero", {}, {0})).initializer(ints("one", {}, {1})).add("Gather", {"s", "zero"}, {"n0"}).add("Equal", {"n0", "one"}, {"c"});
+  g.input("x", {"n", 3})
+      .add("Shape", {"x"}, {"s"})
+      .initializer(ints("zero", {}, {0}))
+      .initializer(ints("one", {}, {1}))
+      .add("Gather", {"s", "zero"}, {"n0"})
+      .add("Equal", {"n0", "one"}, {"c"});
   g.initializer(ints("axes", {1}, {0}));
-  g.add("If", {"c"}, {"y"}, branches(branch({node("Squeeze", {"x", "axes"}, {"a"})}, {"a"}), branch({node("Relu", {"x"}, {"b"})}, {"b"})), "squeezes").output("y");
+  g.add("If", {"c"}, {"y"}, branches(branch({node("Squeeze", {"x", "axes"}, {"a"})}, {"a"}), branch({node("Relu", {"x"}, {"b"})}, {"b"})),
+        "squeezes")
+      .output("y");
   const Error e = import_error(model(g, 13));
   EXPECT_EQ(e.code, Code::kNeedDims);
   EXPECT_THAT(e.str(), AllOf(HasSubstr("squeezes"), HasSubstr("it depends on n"), HasSubstr("--dim n=SIZE")));
@@ -140,9 +157,14 @@ const std::vector<std::pair<std::string, DataType>> kState = {{"i", DataType::kI
 
 TEST(Loop, TripCountCarriedStackedAndInvariant) {
   GraphMaker g;
-  g.input("x", {2}).input("w", {2}).initializer(ints("three", {}, {3})).initializer(tensor_proto<uint8_t>("true", DataType::kBool, {}, {1}));
-  g.add("Loop", {"three", "true", "x"}, {"last", "all"}, {attr_g("body", body({node("Identity", {"go"}, {"again"}), node("Add", {"s", "w"}, {"next"}), node("Mul", {"next", "next"}, {"sq"})}, kState,
-                                                                              {"again", "next", "sq"}))});
+  g.input("x", {2})
+      .input("w", {2})
+      .initializer(ints("three", {}, {3}))
+      .initializer(tensor_proto<uint8_t>("true", DataType::kBool, {}, {1}));
+  g.add(
+      "Loop", {"three", "true", "x"}, {"last", "all"},
+      {attr_g("body", body({node("Identity", {"go"}, {"again"}), node("Add", {"s", "w"}, {"next"}), node("Mul", {"next", "next"}, {"sq"})},
+                           kState, {"again", "next", "sq"}))});
   g.output("last").output("all");
   const auto m = import_ok(model(g, 13));
   ASSERT_NE(m, nullptr);
@@ -155,9 +177,14 @@ TEST(Loop, TripCountCarriedStackedAndInvariant) {
 
 TEST(Loop, EndsByConditionWithAStackOfUnknownLength) {
   GraphMaker g;
-  g.input("limit", {}).initializer(floats("zero", {}, {0})).initializer(floats("one", {}, {1})).initializer(tensor_proto<uint8_t>("true", DataType::kBool, {}, {1}));
+  g.input("limit", {})
+      .initializer(floats("zero", {}, {0}))
+      .initializer(floats("one", {}, {1}))
+      .initializer(tensor_proto<uint8_t>("true", DataType::kBool, {}, {1}));
   g.add("Loop", {"", "true", "zero"}, {"last", "all"},
-        {attr_g("body", body({node("Add", {"s", "one"}, {"next"}), node("Less", {"next", "limit"}, {"again"}), node("Identity", {"next"}, {"out"})}, kState, {"again", "next", "out"}))});
+        {attr_g("body",
+                body({node("Add", {"s", "one"}, {"next"}), node("Less", {"next", "limit"}, {"again"}), node("Identity", {"next"}, {"out"})},
+                     kState, {"again", "next", "out"}))});
   g.output("last").output("all");
   const auto r = import_and_run(model(g, 13), {f32({}, {4})});
   EXPECT_EQ(numbers(r[0]), (std::vector<double>{4}));
@@ -167,7 +194,9 @@ TEST(Loop, EndsByConditionWithAStackOfUnknownLength) {
 TEST(Loop, CarriedExtentsMayGrow) {
   GraphMaker g;
   g.input("x", {1}).input("n", DataType::kInt64, {}).initializer(tensor_proto<uint8_t>("true", DataType::kBool, {}, {1}));
-  g.add("Loop", {"n", "true", "x"}, {"y"}, {attr_g("body", body({node("Identity", {"go"}, {"again"}), node("Concat", {"s", "s"}, {"next"}, {attr_i("axis", 0)})}, kState, {"again", "next"}))});
+  g.add("Loop", {"n", "true", "x"}, {"y"},
+        {attr_g("body", body({node("Identity", {"go"}, {"again"}), node("Concat", {"s", "s"}, {"next"}, {attr_i("axis", 0)})}, kState,
+                             {"again", "next"}))});
   g.output("y");
   const auto m = import_ok(model(g, 13));
   ASSERT_NE(m, nullptr);
@@ -180,7 +209,9 @@ TEST(Loop, AnIfInsideReadsCarriedAndOuterValues) {
   g.input("x", {2}).initializer(ints("four", {}, {4})).initializer(ints("two", {}, {2})).initializer(ints("zero", {}, {0}));
   const auto inner = branches(branch({node("Add", {"s", "x"}, {"a"})}, {"a"}), branch({node("Sub", {"s", "x"}, {"b"})}, {"b"}));
   g.add("Loop", {"four", "", "x"}, {"y"},
-        {attr_g("body", body({node("Mod", {"i", "two"}, {"m"}), node("Equal", {"m", "zero"}, {"even"}), node("If", {"even"}, {"next"}, inner), node("Identity", {"go"}, {"again"})}, kState, {"again", "next"}))});
+        {attr_g("body", body({node("Mod", {"i", "two"}, {"m"}), node("Equal", {"m", "zero"}, {"even"}),
+                              node("If", {"even"}, {"next"}, inner), node("Identity", {"go"}, {"again"})},
+                             kState, {"again", "next"}))});
   g.output("y");
   EXPECT_EQ(numbers(import_and_run(model(g, 13), {f32({2}, {1, 5})})[0]), (std::vector<double>{1, 5}));
 }
@@ -188,11 +219,17 @@ TEST(Loop, AnIfInsideReadsCarriedAndOuterValues) {
 TEST(Loop, WrongBodies) {
   GraphMaker g;
   g.input("x", {2}).initializer(ints("n", {}, {3}));
-  g.add("Loop", {"n", "", "x"}, {"y"}, {attr_g("body", body({node("Identity", {"go"}, {"again"}), node("Cast", {"s"}, {"next"}, {attr_i("to", 7)})}, kState, {"again", "next"}))}, "casts").output("y");
+  g.add("Loop", {"n", "", "x"}, {"y"},
+        {attr_g("body",
+                body({node("Identity", {"go"}, {"again"}), node("Cast", {"s"}, {"next"}, {attr_i("to", 7)})}, kState, {"again", "next"}))},
+        "casts")
+      .output("y");
   EXPECT_THAT(import_error(model(g, 13)).str(), AllOf(HasSubstr("carried value 0 begins as f32[2]"), HasSubstr("casts")));
   GraphMaker h;
   h.input("x", {2}).initializer(ints("n", {}, {3}));
-  h.add("Loop", {"n", "", "x"}, {"y"}, {attr_g("body", body({node("Identity", {"go"}, {"again"})}, {{"i", DataType::kInt64}, {"go", DataType::kBool}}, {"again"}))}).output("y");
+  h.add("Loop", {"n", "", "x"}, {"y"},
+        {attr_g("body", body({node("Identity", {"go"}, {"again"})}, {{"i", DataType::kInt64}, {"go", DataType::kBool}}, {"again"}))})
+      .output("y");
   EXPECT_THAT(import_error(model(h, 13)).message, HasSubstr("the body has 2 inputs, expected 3"));
 }
 
@@ -202,8 +239,8 @@ TEST(Scan, AxesAndDirections) {
   GraphMaker g;
   g.input("start", {2}).input("x", {2, "t"});
   g.add("Scan", {"start", "x"}, {"last", "all"},
-        {attr_g("body", b.message()), attr_i("num_scan_inputs", 1), attr_ints("scan_input_axes", {1}), attr_ints("scan_input_directions", {1}), attr_ints("scan_output_axes", {1}),
-         attr_ints("scan_output_directions", {1})});
+        {attr_g("body", b.message()), attr_i("num_scan_inputs", 1), attr_ints("scan_input_axes", {1}),
+         attr_ints("scan_input_directions", {1}), attr_ints("scan_output_axes", {1}), attr_ints("scan_output_directions", {1})});
   g.output("last").output("all");
   const auto r = import_and_run(model(g, 13), {f32({2}, {0, 100}), f32({2, 3}, {1, 2, 3, 10, 20, 30})});
   EXPECT_EQ(numbers(r[0]), (std::vector<double>{6, 160}));

@@ -80,11 +80,15 @@ TEST(Import, InputsWithoutShapeTakeTheirRankFromTheProfile) {
 
 TEST(Import, ValuesAreAssertedOnce) {
   GraphMaker g;
-  g.input("x", {4}).input("rate", DataType::kInt64, {}).initializer(ints("k", {}, {16000})).add("Equal", {"rate", "k"}, {"is16"}, {}, "test_rate");
+  g.input("x", {4})
+      .input("rate", DataType::kInt64, {})
+      .initializer(ints("k", {}, {16000}))
+      .add("Equal", {"rate", "k"}, {"is16"}, {}, "test_rate");
   GraphMaker then_graph, else_graph;
   then_graph.add("Relu", {"x"}, {"a"}).output("a");
   else_graph.add("Neg", {"x"}, {"b"}).output("b");
-  g.add("If", {"is16"}, {"y"}, {attr_g("then_branch", then_graph.message()), attr_g("else_branch", else_graph.message())}, "choose").output("y");
+  g.add("If", {"is16"}, {"y"}, {attr_g("then_branch", then_graph.message()), attr_g("else_branch", else_graph.message())}, "choose")
+      .output("y");
   ImportOptions o;
   o.profiles = {{"16k", {}, {{"rate", Tensor::scalar_i64(16000)}}}, {"8k", {}, {{"rate", Tensor::scalar_i64(8000)}}}};
   const auto m = import_ok(model(g, 13), o);
@@ -98,7 +102,11 @@ TEST(Import, ValuesAreAssertedOnce) {
 
 TEST(Import, ValuesMustFitTheInput) {
   GraphMaker g;
-  g.input("x", {4}).input("rate", DataType::kInt64, {}).add("Cast", {"rate"}, {"r"}, {attr_i("to", 1)}).add("Mul", {"x", "r"}, {"y"}).output("y");
+  g.input("x", {4})
+      .input("rate", DataType::kInt64, {})
+      .add("Cast", {"rate"}, {"r"}, {attr_i("to", 1)})
+      .add("Mul", {"x", "r"}, {"y"})
+      .output("y");
   ImportOptions o;
   o.profiles = {{"", {}, {{"rate", Tensor::scalar_f32(1)}}}};
   EXPECT_EQ(import_error(model(g, 13), o).code, Code::kBadInput);
@@ -126,7 +134,11 @@ TEST(Import, AllFindingsAtOnce) {
       .add("Transpose", {"x"}, {"d"}, {attr_ints("perm", {0, 0})}, "third")
       .add("Relu", {"x"}, {"e"}, {attr_i("slope", 1)}, "fourth")
       .add("Concat", {"x"}, {"f"}, {attr_f("axis", 1)}, "fifth")
-      .output("b").output("c").output("d").output("e").output("f");
+      .output("b")
+      .output("c")
+      .output("d")
+      .output("e")
+      .output("f");
   std::vector<Error> findings;
   auto m = import_onnx(bytes_of(model(g, 16)), {}, &findings);
   ASSERT_FALSE(m.ok());
@@ -135,8 +147,8 @@ TEST(Import, AllFindingsAtOnce) {
   EXPECT_THAT(nodes, ElementsAre("first", "second", "third", "fourth", "fifth"));
   EXPECT_EQ(m.error().code, Code::kUnsupportedOp);
   const std::string text = m.error().str();
-  EXPECT_THAT(text, AllOf(HasSubstr("Frobnicate (opset 16)"), HasSubstr("4 more problems"), HasSubstr("node \"second\" (GridSample)"), HasSubstr("try: nnc check MODEL"),
-                          HasSubstr("\"x\"  f32[2, 3]")));
+  EXPECT_THAT(text, AllOf(HasSubstr("Frobnicate (opset 16)"), HasSubstr("4 more problems"), HasSubstr("node \"second\" (GridSample)"),
+                          HasSubstr("try: nnc check MODEL"), HasSubstr("\"x\"  f32[2, 3]")));
   EXPECT_THAT(findings[3].message, HasSubstr("\"slope\" is not one of Relu"));
   EXPECT_THAT(findings[4].message, HasSubstr("is of kind float, expected int"));
 }
@@ -239,8 +251,8 @@ TEST(Import, DeadNodesAreLeftOut) {
 
 // ---- functions
 
-WireWriter function(const std::string& name, const Names& inputs, const Names& outputs, const std::vector<WireWriter>& nodes, const Names& attributes = {},
-                    const std::vector<WireWriter>& defaults = {}) {
+WireWriter function(const std::string& name, const Names& inputs, const Names& outputs, const std::vector<WireWriter>& nodes,
+                    const Names& attributes = {}, const std::vector<WireWriter>& defaults = {}) {
   WireWriter f;
   f.bytes(1, name).bytes(10, "own");
   for (const auto& i : inputs) f.bytes(4, i);
@@ -254,10 +266,13 @@ WireWriter function(const std::string& name, const Names& inputs, const Names& o
 
 TEST(Import, FunctionsAreInlinedWithTheirAttributes) {
   const WireWriter leaky = function("Scaled", {"x", "bias"}, {"y"},
-                                    {node("Constant", {}, {"k"}, {attr_ref("value_float", "factor", 1)}), node("Mul", {"x", "k"}, {"s"}), node("Add", {"s", "bias"}, {"y"})}, {},
-                                    {attr_f("factor", 10)});
-  const WireWriter twice = function("Twice", {"x"}, {"y"},
-                                    {node("Scaled", {"x", "x"}, {"h"}, {attr_ref("factor", "f", 1)}, "inner", "own"), node("Scaled", {"h", "h"}, {"y"}, {}, "", "own")}, {"f"});
+                                    {node("Constant", {}, {"k"}, {attr_ref("value_float", "factor", 1)}), node("Mul", {"x", "k"}, {"s"}),
+                                     node("Add", {"s", "bias"}, {"y"})},
+                                    {}, {attr_f("factor", 10)});
+  const WireWriter twice = function(
+      "Twice", {"x"}, {"y"},
+      {node("Scaled", {"x", "x"}, {"h"}, {attr_ref("factor", "f", 1)}, "inner", "own"), node("Scaled", {"h", "h"}, {"y"}, {}, "", "own")},
+      {"f"});
   GraphMaker g;
   g.input("x", {1}).add(node("Twice", {"x"}, {"y"}, {attr_f("f", 2)}, "call", "own")).output("y");
   const auto m = import_ok(model(g, 13, {leaky, twice}));
@@ -270,7 +285,8 @@ TEST(Import, FunctionsAreInlinedWithTheirAttributes) {
 }
 
 TEST(Import, FunctionsMayNotCallThemselves) {
-  const WireWriter a = function("A", {"x"}, {"y"}, {node("B", {"x"}, {"y"}, {}, "", "own")}), b = function("B", {"x"}, {"y"}, {node("A", {"x"}, {"y"}, {}, "", "own")});
+  const WireWriter a = function("A", {"x"}, {"y"}, {node("B", {"x"}, {"y"}, {}, "", "own")}),
+                   b = function("B", {"x"}, {"y"}, {node("A", {"x"}, {"y"}, {}, "", "own")});
   GraphMaker g;
   g.input("x", {1}).add(node("A", {"x"}, {"y"}, {}, "call", "own")).output("y");
   EXPECT_THAT(import_error(model(g, 13, {a, b})).message, HasSubstr("it calls itself"));
@@ -280,7 +296,8 @@ TEST(Import, ExponentialCallsMeetTheBudget) {
   std::vector<WireWriter> functions = {function("F0", {"x"}, {"y"}, {node("Relu", {"x"}, {"y"})})};
   for (int k = 1; k < 30; ++k) {
     const std::string callee = cat("F", k - 1);
-    functions.push_back(function(cat("F", k), {"x"}, {"y"}, {node(callee, {"x"}, {"h"}, {}, "", "own"), node(callee, {"h"}, {"y"}, {}, "", "own")}));
+    functions.push_back(
+        function(cat("F", k), {"x"}, {"y"}, {node(callee, {"x"}, {"h"}, {}, "", "own"), node(callee, {"h"}, {"y"}, {}, "", "own")}));
   }
   GraphMaker g;
   g.input("x", {1}).add(node("F29", {"x"}, {"y"}, {}, "", "own")).output("y");
@@ -291,7 +308,11 @@ TEST(Import, ExponentialCallsMeetTheBudget) {
 
 TEST(Import, InterfaceWithoutImport) {
   GraphMaker g;
-  g.input("x", {"n", "?", 3}).input("w", {2}).initializer(floats("w", {2}, {1, 2})).add("Nope", {"x"}, {"y"}).typed_output("y", DataType::kInt64, {"n"});
+  g.input("x", {"n", "?", 3})
+      .input("w", {2})
+      .initializer(floats("w", {2}, {1, 2}))
+      .add("Nope", {"x"}, {"y"})
+      .typed_output("y", DataType::kInt64, {"n"});
   auto i = read_onnx_interface(bytes_of(model(g, 17)));
   ASSERT_TRUE(i.ok());
   ASSERT_EQ(i->inputs.size(), 1u);

@@ -1,5 +1,6 @@
 #pragma once
-// Writes small ONNX files for tests, field by field as the format's proto has them, and runs them through importer, verifier and interpreter.
+// Writes small ONNX files for tests, field by field as the format's proto has them, and runs them through importer, verifier and
+// interpreter.
 
 #include <initializer_list>
 #include <string>
@@ -27,8 +28,10 @@ inline WireWriter dims_message(const std::vector<DimText>& dims) {
   WireWriter shape;
   for (const DimText& d : dims) {
     WireWriter dim;
-    if (const int64_t* n = std::get_if<int64_t>(&d)) dim.varint(1, static_cast<uint64_t>(*n));
-    else if (!std::get<std::string>(d).empty()) dim.bytes(2, std::get<std::string>(d));
+    if (const int64_t* n = std::get_if<int64_t>(&d))
+      dim.varint(1, static_cast<uint64_t>(*n));
+    else if (!std::get<std::string>(d).empty())
+      dim.bytes(2, std::get<std::string>(d));
     shape.message(1, dim);
   }
   return shape;
@@ -46,7 +49,8 @@ inline WireWriter tensor_header(const std::string& name, DataType type, const st
   t.packed(1, dims).varint(2, static_cast<uint64_t>(type)).bytes(8, name);
   return t;
 }
-template <class T> WireWriter tensor_proto(const std::string& name, DataType type, const std::vector<int64_t>& dims, const std::vector<T>& values) {
+template <class T>
+WireWriter tensor_proto(const std::string& name, DataType type, const std::vector<int64_t>& dims, const std::vector<T>& values) {
   return tensor_header(name, type, dims).bytes(9, {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)});
 }
 inline WireWriter floats(const std::string& name, const std::vector<int64_t>& dims, const std::vector<float>& values) {
@@ -56,25 +60,33 @@ inline WireWriter ints(const std::string& name, const std::vector<int64_t>& dims
   return tensor_proto(name, DataType::kInt64, dims, values);
 }
 
-inline WireWriter attr_i(const std::string& name, int64_t v) { return WireWriter().bytes(1, name).varint(3, static_cast<uint64_t>(v)).varint(20, 2); }
+inline WireWriter attr_i(const std::string& name, int64_t v) {
+  return WireWriter().bytes(1, name).varint(3, static_cast<uint64_t>(v)).varint(20, 2);
+}
 inline WireWriter attr_f(const std::string& name, float v) {
   uint32_t bits = 0;
   __builtin_memcpy(&bits, &v, 4);
   return WireWriter().bytes(1, name).fixed32(2, bits).varint(20, 1);
 }
 inline WireWriter attr_s(const std::string& name, const std::string& v) { return WireWriter().bytes(1, name).bytes(4, v).varint(20, 3); }
-inline WireWriter attr_t(const std::string& name, const WireWriter& tensor) { return WireWriter().bytes(1, name).message(5, tensor).varint(20, 4); }
-inline WireWriter attr_g(const std::string& name, const WireWriter& graph) { return WireWriter().bytes(1, name).message(6, graph).varint(20, 5); }
+inline WireWriter attr_t(const std::string& name, const WireWriter& tensor) {
+  return WireWriter().bytes(1, name).message(5, tensor).varint(20, 4);
+}
+inline WireWriter attr_g(const std::string& name, const WireWriter& graph) {
+  return WireWriter().bytes(1, name).message(6, graph).varint(20, 5);
+}
 inline WireWriter attr_ints(const std::string& name, const std::vector<int64_t>& v) {
   WireWriter a;
   a.bytes(1, name);
   for (const int64_t i : v) a.varint(8, static_cast<uint64_t>(i));  // unpacked, as old writers do
   return a.varint(20, 7);
 }
-inline WireWriter attr_ref(const std::string& name, const std::string& of, uint64_t type) { return WireWriter().bytes(1, name).varint(20, type).bytes(21, of); }
+inline WireWriter attr_ref(const std::string& name, const std::string& of, uint64_t type) {
+  return WireWriter().bytes(1, name).varint(20, type).bytes(21, of);
+}
 
-inline WireWriter node(const std::string& op, const Names& inputs, const Names& outputs, const std::vector<WireWriter>& attributes = {}, const std::string& name = {},
-                       const std::string& domain = {}) {
+inline WireWriter node(const std::string& op, const Names& inputs, const Names& outputs, const std::vector<WireWriter>& attributes = {},
+                       const std::string& name = {}, const std::string& domain = {}) {
   WireWriter n;
   for (const std::string& i : inputs) n.bytes(1, i);
   for (const std::string& o : outputs) n.bytes(2, o);
@@ -88,14 +100,33 @@ inline WireWriter node(const std::string& op, const Names& inputs, const Names& 
 // A graph, built in any order.
 class GraphMaker {
  public:
-  GraphMaker& input(const std::string& name, DataType type, const std::vector<DimText>& dims) { w_.message(11, value_info(name, type, dims)); return *this; }
+  GraphMaker& input(const std::string& name, DataType type, const std::vector<DimText>& dims) {
+    w_.message(11, value_info(name, type, dims));
+    return *this;
+  }
   GraphMaker& input(const std::string& name, const std::vector<DimText>& dims) { return input(name, DataType::kFloat, dims); }
-  GraphMaker& shapeless_input(const std::string& name) { w_.message(11, value_info(name, DataType::kFloat, {}, false)); return *this; }
-  GraphMaker& output(const std::string& name) { w_.message(12, WireWriter().bytes(1, name)); return *this; }
-  GraphMaker& typed_output(const std::string& name, DataType type, const std::vector<DimText>& dims) { w_.message(12, value_info(name, type, dims)); return *this; }
-  GraphMaker& initializer(const WireWriter& tensor) { w_.message(5, tensor); return *this; }
-  GraphMaker& add(const WireWriter& node) { w_.message(1, node); return *this; }
-  GraphMaker& add(const std::string& op, const Names& inputs, const Names& outputs, const std::vector<WireWriter>& attributes = {}, const std::string& name = {}) {
+  GraphMaker& shapeless_input(const std::string& name) {
+    w_.message(11, value_info(name, DataType::kFloat, {}, false));
+    return *this;
+  }
+  GraphMaker& output(const std::string& name) {
+    w_.message(12, WireWriter().bytes(1, name));
+    return *this;
+  }
+  GraphMaker& typed_output(const std::string& name, DataType type, const std::vector<DimText>& dims) {
+    w_.message(12, value_info(name, type, dims));
+    return *this;
+  }
+  GraphMaker& initializer(const WireWriter& tensor) {
+    w_.message(5, tensor);
+    return *this;
+  }
+  GraphMaker& add(const WireWriter& node) {
+    w_.message(1, node);
+    return *this;
+  }
+  GraphMaker& add(const std::string& op, const Names& inputs, const Names& outputs, const std::vector<WireWriter>& attributes = {},
+                  const std::string& name = {}) {
     return add(node(op, inputs, outputs, attributes, name));
   }
   const WireWriter& message() const { return w_; }
@@ -106,15 +137,24 @@ class GraphMaker {
 
 inline std::string model(const WireWriter& graph, int64_t opset, const std::vector<WireWriter>& functions = {}, int64_t ir_version = 8) {
   WireWriter m;
-  m.varint(1, static_cast<uint64_t>(ir_version)).bytes(2, "nnc tests").message(7, graph).message(8, WireWriter().varint(2, static_cast<uint64_t>(opset)));
+  m.varint(1, static_cast<uint64_t>(ir_version))
+      .bytes(2, "nnc tests")
+      .message(7, graph)
+      .message(8, WireWriter().varint(2, static_cast<uint64_t>(opset)));
   for (const WireWriter& f : functions) m.message(25, f);
   if (!functions.empty()) m.message(8, WireWriter().bytes(1, "own").varint(2, 1));
   return m.data();
 }
-inline std::string model(const GraphMaker& graph, int64_t opset, const std::vector<WireWriter>& functions = {}) { return model(graph.message(), opset, functions); }
+inline std::string model(const GraphMaker& graph, int64_t opset, const std::vector<WireWriter>& functions = {}) {
+  return model(graph.message(), opset, functions);
+}
 
-inline Tensor f32(std::vector<int64_t> dims, const std::vector<float>& values) { return Tensor::of<float>(DType::kF32, std::move(dims), values); }
-inline Tensor i64(std::vector<int64_t> dims, const std::vector<int64_t>& values) { return Tensor::of<int64_t>(DType::kI64, std::move(dims), values); }
+inline Tensor f32(std::vector<int64_t> dims, const std::vector<float>& values) {
+  return Tensor::of<float>(DType::kF32, std::move(dims), values);
+}
+inline Tensor i64(std::vector<int64_t> dims, const std::vector<int64_t>& values) {
+  return Tensor::of<int64_t>(DType::kI64, std::move(dims), values);
+}
 inline Tensor boolean(bool v) {
   Tensor t(DType::kBool, {});
   t.as_mut<uint8_t>()[0] = v ? 1 : 0;

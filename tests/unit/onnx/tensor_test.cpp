@@ -24,22 +24,27 @@ TEST(TensorProto, TypedFieldsOfEveryDtype) {
   // f16 and bf16 as bits in int32_data.
   EXPECT_EQ(test::numbers(read_ok(tensor_header("t", DataType::kFloat16, {2}).packed(5, {0x3c00, 0xc000}))), (std::vector<double>{1, -2}));
   EXPECT_EQ(test::numbers(read_ok(tensor_header("t", DataType::kBfloat16, {2}).packed(5, {0x3f80, 0xc000}))), (std::vector<double>{1, -2}));
-  EXPECT_EQ(test::numbers(read_ok(tensor_header("t", DataType::kInt8, {3}).packed(5, {-1, 127, -128}))), (std::vector<double>{-1, 127, -128}));
+  EXPECT_EQ(test::numbers(read_ok(tensor_header("t", DataType::kInt8, {3}).packed(5, {-1, 127, -128}))),
+            (std::vector<double>{-1, 127, -128}));
   EXPECT_EQ(test::numbers(read_ok(tensor_header("t", DataType::kUint8, {2}).packed(5, {255, 1}))), (std::vector<double>{255, 1}));
   EXPECT_EQ(test::numbers(read_ok(tensor_header("t", DataType::kInt16, {1}).packed(5, {-300}))), (std::vector<double>{-300}));
   EXPECT_EQ(test::numbers(read_ok(tensor_header("t", DataType::kUint16, {1}).packed(5, {65535}))), (std::vector<double>{65535}));
   EXPECT_EQ(test::numbers(read_ok(tensor_header("t", DataType::kInt32, {2}).packed(5, {-7, 8}))), (std::vector<double>{-7, 8}));
   EXPECT_EQ(test::numbers(read_ok(tensor_header("t", DataType::kBool, {3}).packed(5, {1, 0, 7}))), (std::vector<double>{1, 0, 1}));
-  EXPECT_EQ(test::numbers(read_ok(tensor_header("t", DataType::kInt64, {2}).packed(7, {-5, int64_t(1) << 40}))), (std::vector<double>{-5, 0x1p40}));
-  EXPECT_EQ(test::numbers(read_ok(tensor_header("t", DataType::kUint32, {1}).packed(11, {0xffffffff}))), (std::vector<double>{4294967295.0}));
+  EXPECT_EQ(test::numbers(read_ok(tensor_header("t", DataType::kInt64, {2}).packed(7, {-5, int64_t(1) << 40}))),
+            (std::vector<double>{-5, 0x1p40}));
+  EXPECT_EQ(test::numbers(read_ok(tensor_header("t", DataType::kUint32, {1}).packed(11, {0xffffffff}))),
+            (std::vector<double>{4294967295.0}));
   EXPECT_EQ(read_ok(tensor_header("t", DataType::kUint64, {1}).packed(11, {-1})).i64(0), -1);
   // Unpacked and packed floats mixed, as the format allows.
-  EXPECT_EQ(test::numbers(read_ok(tensor_header("t", DataType::kFloat, {3}).fixed32(4, 0x3f800000).bytes(4, std::string("\0\0\0\x40\0\0\x40\x40", 8)))),
+  EXPECT_EQ(test::numbers(read_ok(
+                tensor_header("t", DataType::kFloat, {3}).fixed32(4, 0x3f800000).bytes(4, std::string("\0\0\0\x40\0\0\x40\x40", 8)))),
             (std::vector<double>{1, 2, 3}));
   EXPECT_EQ(test::numbers(read_ok(tensor_header("t", DataType::kDouble, {1}).fixed64(10, 0x4008000000000000))), (std::vector<double>{3}));
   // Four and two bits: low bits first, one byte an entry.
   EXPECT_EQ(test::numbers(read_ok(tensor_header("t", DataType::kInt4, {3}).packed(5, {0xf1, 0x07}))), (std::vector<double>{1, -1, 7}));
-  EXPECT_EQ(test::numbers(read_ok(tensor_header("t", DataType::kUint2, {5}).packed(5, {0xe4, 0x02}))), (std::vector<double>{0, 1, 2, 3, 2}));
+  EXPECT_EQ(test::numbers(read_ok(tensor_header("t", DataType::kUint2, {5}).packed(5, {0xe4, 0x02}))),
+            (std::vector<double>{0, 1, 2, 3, 2}));
   EXPECT_EQ(test::numbers(read_ok(tensor_header("t", DataType::kFloat8E5M2, {1}).packed(5, {0x3c}))), (std::vector<double>{1}));
   const Tensor s = read_ok(tensor_header("t", DataType::kString, {2}).bytes(6, "a").bytes(6, "bc"));
   EXPECT_EQ(s.strings(), (std::vector<std::string>{"a", "bc"}));
@@ -102,9 +107,12 @@ TEST(TensorProto, SparseBecomesDense) {
 class External : public testing::Test {
  protected:
   External() : folder_(std::move(TempDir::create()).value()) {}
-  void write(const std::string& name, const std::string& data) { ASSERT_TRUE(write_file_atomic(folder_.path() + "/" + name, bytes_of(data)).ok()); }
+  void write(const std::string& name, const std::string& data) {
+    ASSERT_TRUE(write_file_atomic(folder_.path() + "/" + name, bytes_of(data)).ok());
+  }
   // y = w, w external with the given entries.
-  std::string write_model(const std::string& name, const std::vector<std::pair<std::string, std::string>>& entries, std::vector<int64_t> dims = {2}) {
+  std::string write_model(const std::string& name, const std::vector<std::pair<std::string, std::string>>& entries,
+                          std::vector<int64_t> dims = {2}) {
     WireWriter t = tensor_header("w", DataType::kFloat, dims);
     for (const auto& [k, v] : entries) t.message(13, WireWriter().bytes(1, k).bytes(2, v));
     t.varint(14, 1);

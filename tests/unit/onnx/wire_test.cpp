@@ -46,10 +46,10 @@ TEST(Wire, GroupsAreSkippedAndMustMatch) {
   ASSERT_TRUE(good.ok()) << good.error().str();
   ASSERT_EQ(good->size(), 1u);
   EXPECT_EQ((*good)[0].value, 7u);
-  EXPECT_FALSE(all_fields(bytes({0x0b, 0x10, 0x05})).ok());        // no end
-  EXPECT_FALSE(all_fields(bytes({0x0b, 0x14})).ok());              // the end of another group
-  EXPECT_FALSE(all_fields(bytes({0x0c})).ok());                    // an end without start
-  EXPECT_FALSE(all_fields(std::string(100000, '\x0b')).ok());      // nested without end
+  EXPECT_FALSE(all_fields(bytes({0x0b, 0x10, 0x05})).ok());    // no end
+  EXPECT_FALSE(all_fields(bytes({0x0b, 0x14})).ok());          // the end of another group
+  EXPECT_FALSE(all_fields(bytes({0x0c})).ok());                // an end without start
+  EXPECT_FALSE(all_fields(std::string(100000, '\x0b')).ok());  // nested without end
 }
 
 TEST(Wire, WrongBytesHaveTheirOffset) {
@@ -57,10 +57,10 @@ TEST(Wire, WrongBytesHaveTheirOffset) {
     std::string bytes;
     const char* says;
   } cases[] = {
-      {bytes({0x08}), "byte 101"},                                                              // tag without value
+      {bytes({0x08}), "byte 101"},  // tag without value
       {bytes({0x08, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01}), "ten bytes"},
       {bytes({0x12, 0x05, 0x61}), "claims 5 bytes, the message has 1 left"},
-      {bytes({0x12, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01}), "claims"},      // 2^64 - 1
+      {bytes({0x12, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01}), "claims"},  // 2^64 - 1
       {bytes({0x0d, 0x00}), "needs 4 bytes"},
       {bytes({0x09, 0x00, 0x00}), "needs 8 bytes"},
       {bytes({0x00, 0x00}), "field number 0"},
