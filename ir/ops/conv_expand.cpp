@@ -173,7 +173,7 @@ Result<ValueId> to_image(Expansion& t, ValueId windows, ValueId weight, const Sh
   if (!y.valid()) return y;
   Shape before(image.size(), 0), after = before;
   for (size_t k = 0; k < f.spatial; ++k) {
-    const Dim& made = t.shape(y)[f.first + k];
+    const Dim made = t.shape(y)[f.first + k];
     before[f.first + k] = t.symbols().sub(0, f.pads[k].begin);
     after[f.first + k] = t.symbols().sub(t.symbols().add(image[f.first + k], f.pads[k].begin), made);
   }
@@ -192,7 +192,7 @@ Status expand_conv_transpose(Builder& b, const Graph& g, NodeId id, std::vector<
 
 Status expand_conv_input_grad(Builder& b, const Graph& g, NodeId id, std::vector<ValueId>* results) {
   Expansion t(b, g, id);
-  NNC_ASSIGN(const ValueId y, to_image(t, t.x(0), t.x(1), t.node().dims("shape")));
+  NNC_ASSIGN(const ValueId y, to_image(t, t.x(0), t.x(1), Shape(t.node().dims("shape"))));
   return t.finish({y}, results);
 }
 
