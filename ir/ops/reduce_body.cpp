@@ -164,7 +164,7 @@ void body_cumsum(BodyContext& c) {
     const Expr at = reverse ? k.sub(k.sub(extent, k.index(1)), j) : j;
     // The loop ends at this element at the latest, which a proof from bounds alone does not see.
     from[axis] = c.s.opaque(k.let("at", k.max(k.min(at, k.sub(extent, k.index(1))), k.index(0))), 0, k.symbols().sub(c.s.dim(c.shape(0)[axis]), 1));
-    k.set(sum, k.add(k.var(sum), k.splat(c.s.read(0, from), c.s.lanes())));
+    k.set(sum, k.add(k.var(sum), k.splat(c.s.read(0, from, not_empty(c, c.shape(0)[axis])), c.s.lanes())));
   });
   c.result = k.var(sum);
 }

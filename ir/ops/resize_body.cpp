@@ -53,7 +53,11 @@ class Sampler {
   // visit(index in the image (i64 x1, clamped), weight (compute dtype x1)) for each tap of the source coordinate.
   using Visit = std::function<void(Expr, Expr)>;
   void taps(const BodyAxis& a, const Source& s, const Visit& visit);
-  Coord coord(const BodyAxis& a, Expr index) { return c_.s.opaque(k_.let("at", k_.to_index(index)), 0, k_.symbols().sub(c_.s.dim(a.in_dim), 1)); }
+  // Clamped once more, where the bounds proof sees it.
+  Coord coord(const BodyAxis& a, Expr index) {
+    const Dim last = k_.symbols().sub(c_.s.dim(a.in_dim), 1);
+    return c_.s.opaque(k_.let("at", k_.max(k_.min(k_.to_index(index), k_.dim(last)), k_.index(0))), 0, last);
+  }
   Expr position(const Coord& x) { return k_.convert(uniform(c_, x), DType::kI64); }
   Expr whole(int64_t v) { return k_.constant_bits(KType::of(DType::kI64), static_cast<uint64_t>(v)); }
   Expr real(double v) { return k_.constant(DType::kF64, v); }
@@ -202,7 +206,8 @@ void body_resize(BodyContext& c) {
   Sampler sampler(c, c.shape(0), c.result_type().shape);
   Coords from(axes_between(c.coords, 0, c.coords.size()));
   std::vector<Source> sources;
-  Expr outside;
+  Expr outside, exists;  // exists: an index is clamped, but into nothing where the image is empty
+  for (const BodyAxis& a : sampler.axes) exists = both(c, exists, not_empty(c, a.in_dim));
   const bool crop = c.node.s("coordinate_mode") == "tf_crop_and_resize";
   for (const BodyAxis& a : sampler.axes) {
     if (sampler.nearest()) from[a.axis] = sampler.nearest_coord(a, c.coords[a.axis]);
@@ -210,13 +215,13 @@ void body_resize(BodyContext& c) {
     if (crop) outside = outside.valid() ? k.logical_or(outside, sources.back().outside) : sources.back().outside;
   }
   if (sampler.nearest()) {
-    c.result = c.s.read(0, from);
+    c.result = c.s.read(0, from, exists);
   } else {
     const DType t = sampler.compute();
     const VarId sum = k.mut("sum", k.constant(t, 0, c.s.lanes()));
     std::function<void(size_t, Expr)> nest = [&](size_t n, Expr weight) {
       if (n == sampler.axes.size()) {
-        const Expr v = k.convert(c.s.read(0, from), t);
+        const Expr v = k.convert(c.s.read(0, from, exists), t);
         k.set(sum, k.add(k.var(sum), k.splat(weight.valid() ? k.mul(k.splat(weight, k.lanes(v)), v) : v, c.s.lanes())));
         return;
       }
