@@ -70,14 +70,19 @@ std::span<const OpDef> ops_attention() {
   static const std::vector<OpDef> rows = {
       {.kind = OpKind::kAttention,
        .name = "attention",
-       .doc = "Operands q [B, H, S, D], k [B, G, T, D], v [B, G, T, E], mask?, lengths? i64 [B]. y[b, h, s] = sum over t of p[t] * v[b, g, t], where g = h / (H / G) (each head "
-              "of k and v serves H / G neighbouring heads of q) and p = softmax over t of the scores q . k * scale (scale is 1 / sqrt(D) if not given). softcap > 0: "
-              "the scores become softcap * tanh(score / softcap) before masking. mask broadcasts to [B, H, S, T]: a float mask is added, where a bool mask is false "
-              "the score is -inf; likewise where t >= lengths[b], and with causal where t > s + causal_offset (0 if not given). A row with all scores -inf is NaN. "
+       .doc = "Operands q [B, H, S, D], k [B, G, T, D], v [B, G, T, E], mask?, lengths? i64 [B]. y[b, h, s] = sum over t of p[t] * v[b, g, "
+              "t], where g = h / (H / G) (each head "
+              "of k and v serves H / G neighbouring heads of q) and p = softmax over t of the scores q . k * scale (scale is 1 / sqrt(D) "
+              "if not given). softcap > 0: "
+              "the scores become softcap * tanh(score / softcap) before masking. mask broadcasts to [B, H, S, T]: a float mask is added, "
+              "where a bool mask is false "
+              "the score is -inf; likewise where t >= lengths[b], and with causal where t > s + causal_offset (0 if not given). A row with "
+              "all scores -inf is NaN. "
               "Computed in f32 (f64 for f64) and rounded once.",
        .min_operands = 3,
        .max_operands = 5,
-       .attrs = {attr_list("scale", AttrKind::kFloat), attr_flag("causal"), attr_list("causal_offset", AttrKind::kDims), attr_float("softcap")},
+       .attrs = {attr_list("scale", AttrKind::kFloat), attr_flag("causal"), attr_list("causal_offset", AttrKind::kDims),
+                 attr_float("softcap")},
        .lowering = Lowering::kHero,
        .infer = infer_attention,
        .eval = eval_attention,
@@ -87,8 +92,10 @@ std::span<const OpDef> ops_attention() {
        .tolerance = {1e-5, 1e-6}},
       {.kind = OpKind::kRotary,
        .name = "rotary",
-       .doc = "Operands x [.., D], cos, sin. Rotates the first rotary_dim elements (all if 0) of the last axis in pairs; the rest stays. Pairs are (i, i + rotary_dim / 2), "
-              "interleaved (2 i, 2 i + 1). y0 = x0 * cos - x1 * sin, y1 = x1 * cos + x0 * sin. cos and sin broadcast to [.., rotary_dim / 2], one angle per pair, or to "
+       .doc = "Operands x [.., D], cos, sin. Rotates the first rotary_dim elements (all if 0) of the last axis in pairs; the rest stays. "
+              "Pairs are (i, i + rotary_dim / 2), "
+              "interleaved (2 i, 2 i + 1). y0 = x0 * cos - x1 * sin, y1 = x1 * cos + x0 * sin. cos and sin broadcast to [.., rotary_dim / "
+              "2], one angle per pair, or to "
               "[.., rotary_dim], one per element. Computed in f32 (f64 for f64) and rounded once.",
        .min_operands = 3,
        .max_operands = 3,

@@ -58,17 +58,21 @@ void softmax_row(double* row, int64_t n) {
 Status eval_attention(EvalContext& c) {
   const EvalTensor &q = c.in(0), &k = c.in(1), &v = c.in(2);
   NNC_ASSIGN(EvalTensor y, c.make_result(0));
-  const int64_t batch = q.dims[0], heads = q.dims[1], s_len = q.dims[2], width = q.dims[3], kv_heads = k.dims[1], t_len = k.dims[2], out = v.dims[3];
-  if (k.dims[0] != batch || v.dims[0] != batch || v.dims[1] != kv_heads || v.dims[2] != t_len || k.dims[3] != width || kv_heads < 1 || heads % kv_heads != 0)
+  const int64_t batch = q.dims[0], heads = q.dims[1], s_len = q.dims[2], width = q.dims[3], kv_heads = k.dims[1], t_len = k.dims[2],
+                out = v.dims[3];
+  if (k.dims[0] != batch || v.dims[0] != batch || v.dims[1] != kv_heads || v.dims[2] != t_len || k.dims[3] != width || kv_heads < 1 ||
+      heads % kv_heads != 0)
     return Error(Code::kBadInput, "the extents of q, k and v do not fit");
   NNC_ASSIGN(const Mask mask, find_mask(c, {batch, heads, s_len, t_len}));
-  const double scale = c.node.has_attr("scale") ? c.node.f("scale") : 1 / std::sqrt(static_cast<double>(width)), softcap = c.node.f("softcap");
+  const double scale = c.node.has_attr("scale") ? c.node.f("scale") : 1 / std::sqrt(static_cast<double>(width)),
+               softcap = c.node.f("softcap");
   std::vector<double> scores(static_cast<size_t>(s_len * t_len));
   for (int64_t b = 0; b < batch; ++b)
     for (int64_t h = 0; h < heads; ++h) {
       const int64_t g = b * kv_heads + h / (heads / kv_heads), head = b * heads + h;
       std::fill(scores.begin(), scores.end(), 0);
-      multiply_add<double>(s_len, t_len, width, {q.f.data() + head * s_len * width, width, 1}, {k.f.data() + g * t_len * width, 1, width}, scores.data(), t_len);
+      multiply_add<double>(s_len, t_len, width, {q.f.data() + head * s_len * width, width, 1}, {k.f.data() + g * t_len * width, 1, width},
+                           scores.data(), t_len);
       for (int64_t s = 0; s < s_len; ++s) {
         for (int64_t t = 0; t < t_len; ++t) {
           double& score = scores[static_cast<size_t>(s * t_len + t)];
@@ -78,7 +82,8 @@ Status eval_attention(EvalContext& c) {
         }
         softmax_row(scores.data() + s * t_len, t_len);
       }
-      multiply_add<double>(s_len, out, t_len, {scores.data(), t_len, 1}, {v.f.data() + g * t_len * out, out, 1}, y.f.data() + head * s_len * out, out);
+      multiply_add<double>(s_len, out, t_len, {scores.data(), t_len, 1}, {v.f.data() + g * t_len * out, out, 1},
+                           y.f.data() + head * s_len * out, out);
     }
   c.results.push_back(std::move(y));
   return {};

@@ -75,7 +75,8 @@ Result<Attention> forward(Gradient& t) {
   const Shape q = t.shape(t.x(0)), k = t.shape(t.x(1));
   if (t.symbols().equal(q[1], k[1]) != Ternary::kYes) {
     const std::optional<Dim> repeat = t.symbols().div_exact(q[1], k[1]);
-    if (!repeat) return Error(Code::kNeedDims, "attention over grouped heads needs the number of heads").with("try: --dim NAME=N for the heads");
+    if (!repeat)
+      return Error(Code::kNeedDims, "attention over grouped heads needs the number of heads").with("try: --dim NAME=N for the heads");
     a.grouped = {k[0], k[1], *repeat, k[2]};
   }
   a.q = t.cast(t.x(0), a.compute);

@@ -17,7 +17,8 @@ DType contraction_result(DType operand) { return is_int(operand) && dtype_bits(o
 Status check_contraction_dtypes(const InferContext& c, int a, int b) {
   NNC_TRY(check_dtype(c, a, kClassFloat | kClassInt));
   NNC_TRY(check_dtype(c, b, kClassFloat | kClassInt));
-  bool bytes = is_int(c.dtype(a)) && is_int(c.dtype(b)) && dtype_bits(c.dtype(a)) == 8 && dtype_bits(c.dtype(b)) == 8;  // signedness may differ
+  bool bytes =
+      is_int(c.dtype(a)) && is_int(c.dtype(b)) && dtype_bits(c.dtype(a)) == 8 && dtype_bits(c.dtype(b)) == 8;  // signedness may differ
   if (!bytes) NNC_TRY(check_same_dtype(c, a, b));
   DType acc = accumulator(c.node(), c.dtype(a));
   if (is_float(acc) != is_float(c.dtype(a))) return c.error("accumulate = " + std::string(dtype_name(acc)) + " does not fit the operands");
@@ -93,14 +94,17 @@ std::span<const OpDef> ops_contract() {
   static const std::vector<OpDef> rows = {
       {.kind = OpKind::kMatMul,
        .name = "matmul",
-       .doc = "c[.., m, n] = sum over k of a[.., m, k] * b[.., k, n]. A vector stands for one row (a) or one column (b) whose axis the result lacks; leading axes "
-              "broadcast. transpose_a, transpose_b swap the last two axes first. Products add up in `accumulate`: f32 for floats (f64 for f64), i32 for 8-bit "
-              "integers (of either sign), whose result is i32; other integers wrap in their own width; an empty sum is 0. b_format panel16: b is "
+       .doc = "c[.., m, n] = sum over k of a[.., m, k] * b[.., k, n]. A vector stands for one row (a) or one column (b) whose axis the "
+              "result lacks; leading axes "
+              "broadcast. transpose_a, transpose_b swap the last two axes first. Products add up in `accumulate`: f32 for floats (f64 for "
+              "f64), i32 for 8-bit "
+              "integers (of either sign), whose result is i32; other integers wrap in their own width; an empty sum is 0. b_format "
+              "panel16: b is "
               "the result of pack, and `n` is N.",
        .min_operands = 2,
        .max_operands = 2,
-       .attrs = {attr_flag("transpose_a"), attr_flag("transpose_b"), attr_list("accumulate", AttrKind::kDType),
-                 attr_string("b_format"), attr_list("n", AttrKind::kDims)},
+       .attrs = {attr_flag("transpose_a"), attr_flag("transpose_b"), attr_list("accumulate", AttrKind::kDType), attr_string("b_format"),
+                 attr_list("n", AttrKind::kDims)},
        .lowering = Lowering::kHero,
        .infer = infer_matmul,
        .eval = eval_matmul,

@@ -9,7 +9,8 @@ Status check_panel_extents(const EvalTensor& t, int64_t k, int64_t n) {
   const int64_t depth = panel_depth(t.dtype);
   const size_t first = t.dims.size() - panel_rank(t.dtype);
   if (t.dims[first] == (n + kPanelWidth - 1) / kPanelWidth && t.dims[first + 1] == (k + depth - 1) / depth) return {};
-  return Error(Code::kBadInput, cat("panels of ", t.dims[first + 1] * depth, " rows and ", t.dims[first] * kPanelWidth, " columns for a matrix of ", k, " x ", n));
+  return Error(Code::kBadInput, cat("panels of ", t.dims[first + 1] * depth, " rows and ", t.dims[first] * kPanelWidth,
+                                    " columns for a matrix of ", k, " x ", n));
 }
 
 namespace {
@@ -73,8 +74,9 @@ template <class T> Status matmul(EvalContext& c, EvalTensor* y) {
   NNC_ASSIGN(const auto a_at, broadcast_offsets(a.batch, batch));
   NNC_ASSIGN(const auto b_at, broadcast_offsets(b.batch, batch));
   for (size_t k = 0; k < a_at.size(); ++k) {
-    multiply_add<T>(a.rows, b.cols, a.cols, {carrier<T>(c.in(0)).data() + a_at[k] * a.rows * a.cols, a.row, a.col}, {b_data + b_at[k] * b.rows * b.cols, b.row, b.col},
-                    carrier<T>(*y).data() + static_cast<int64_t>(k) * a.rows * b.cols, b.cols);
+    multiply_add<T>(a.rows, b.cols, a.cols, {carrier<T>(c.in(0)).data() + a_at[k] * a.rows * a.cols, a.row, a.col},
+                    {b_data + b_at[k] * b.rows * b.cols, b.row, b.col}, carrier<T>(*y).data() + static_cast<int64_t>(k) * a.rows * b.cols,
+                    b.cols);
   }
   return {};
 }

@@ -5,7 +5,8 @@ namespace nnc {
 
 Status gradient_matmul(GradContext& c) {
   Gradient t(c);
-  if (!t.node().s("b_format").empty()) return Error(Code::kNoGradient, "a packed operand has no gradient: operands are packed after differentiation");
+  if (!t.node().s("b_format").empty())
+    return Error(Code::kNoGradient, "a packed operand has no gradient: operands are packed after differentiation");
   const bool ta = t.node().i("transpose_a") != 0, tb = t.node().i("transpose_b") != 0;
   Shape a_shape = t.shape(t.x(0)), b_shape = t.shape(t.x(1)), g_shape = t.shape(t.g());
   // Vectors as matrices of one row (a) or one column (b).

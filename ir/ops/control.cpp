@@ -16,12 +16,14 @@ class SymbolSource {
  public:
   SymbolSource(const InferContext& c, std::string_view attr) : c_(c), attr_(attr), symbols_(c.node().symbols(attr)) {}
   Result<Dim> next() {
-    if (used_ == symbols_.size()) return c_.error("attribute " + std::string(attr_) + " has too few symbols (" + std::to_string(used_) + ")");
+    if (used_ == symbols_.size())
+      return c_.error("attribute " + std::string(attr_) + " has too few symbols (" + std::to_string(used_) + ")");
     return Dim(symbols_[used_++]);
   }
   Status finish() const {
     if (used_ == symbols_.size()) return {};
-    return c_.error("attribute " + std::string(attr_) + " has " + std::to_string(symbols_.size()) + " symbols, " + std::to_string(used_) + " are needed");
+    return c_.error("attribute " + std::string(attr_) + " has " + std::to_string(symbols_.size()) + " symbols, " + std::to_string(used_) +
+                    " are needed");
   }
 
  private:
@@ -73,7 +75,8 @@ Status infer_if(InferContext& c) {
     return c.error("the branches have " + at(then_region.outputs().size()) + " and " + at(else_region.outputs().size()) + " results");
   SymbolSource symbols(c, "result_symbols");
   for (size_t k = 0; k < then_region.outputs().size(); ++k) {
-    NNC_ASSIGN(Type t, join(c, then_region.type(then_region.outputs()[k]), else_region.type(else_region.outputs()[k]), symbols, "result " + at(k)));
+    NNC_ASSIGN(Type t,
+               join(c, then_region.type(then_region.outputs()[k]), else_region.type(else_region.outputs()[k]), symbols, "result " + at(k)));
     c.result(std::move(t));
   }
   return symbols.finish();
@@ -81,9 +84,10 @@ Status infer_if(InferContext& c) {
 
 bool has_symbol(const std::vector<SymbolId>& symbols, SymbolId s) { return std::find(symbols.begin(), symbols.end(), s) != symbols.end(); }
 
-// One carried value: what the operand, the region's input and the region's output say about its type. An axis either keeps its extent, or is a symbol of
-// `carried_symbols` in the region.
-Result<Type> carried_type(InferContext& c, const Type& initial, const Type& input, const Type& output, SymbolSource& results, const std::string& what) {
+// One carried value: what the operand, the region's input and the region's output say about its type. An axis either keeps its extent, or
+// is a symbol of `carried_symbols` in the region.
+Result<Type> carried_type(InferContext& c, const Type& initial, const Type& input, const Type& output, SymbolSource& results,
+                          const std::string& what) {
   for (const Type* t : {&input, &output})
     if (t->kind != initial.kind || t->dtype != initial.dtype || t->has_shape != initial.has_shape || t->rank() != initial.rank())
       return c.error(what + " begins as " + type_pretty(c.symbols(), initial) + ", but the body has " + type_pretty(c.symbols(), *t));
@@ -121,7 +125,8 @@ Result<Dim> trip_extent(InferContext& c, const Graph& body) {
   if (!given.empty()) return c.error("attribute trip is one symbol");
   auto value = c.has(0) ? c.value(0).dims() : std::nullopt;
   bool never_stops = !c.has(1) && body.outputs()[0] == body.inputs()[1];
-  if (!value || value->size() != 1 || !never_stops) return c.error("stacked results need the attribute trip: the number of iterations is not known");
+  if (!value || value->size() != 1 || !never_stops)
+    return c.error("stacked results need the attribute trip: the number of iterations is not known");
   Dim trip = (*value)[0];
   return c.symbols().at_least(trip, 0) == Ternary::kYes ? trip : c.symbols().max(trip, 0);
 }
@@ -136,14 +141,15 @@ Status infer_loop(InferContext& c) {
   if (c.has(1)) NNC_TRY(check_scalar(c, c.type(1), DType::kBool, "the condition"));
   auto n = static_cast<size_t>(carried);
   NNC_TRY(check_captures(c, body, 2 + n, 2 + n));
-  if (body.outputs().size() != 1 + n + static_cast<size_t>(scan)) return c.error("the body has " + at(body.outputs().size()) + " results, must have " + at(1 + n + static_cast<size_t>(scan)));
+  if (body.outputs().size() != 1 + n + static_cast<size_t>(scan))
+    return c.error("the body has " + at(body.outputs().size()) + " results, must have " + at(1 + n + static_cast<size_t>(scan)));
   NNC_TRY(check_scalar(c, body.type(body.inputs()[0]), DType::kI64, "the body's iteration number"));
   NNC_TRY(check_scalar(c, body.type(body.inputs()[1]), DType::kBool, "the body's condition"));
   NNC_TRY(check_scalar(c, body.type(body.outputs()[0]), DType::kBool, "the body's first result"));
   SymbolSource results(c, "result_symbols");
   for (size_t k = 0; k < n; ++k) {
-    NNC_ASSIGN(Type t, carried_type(c, c.type(static_cast<int>(k + 2)), body.type(body.inputs()[k + 2]), body.type(body.outputs()[k + 1]), results,
-                                    "carried value " + at(k)));
+    NNC_ASSIGN(Type t, carried_type(c, c.type(static_cast<int>(k + 2)), body.type(body.inputs()[k + 2]), body.type(body.outputs()[k + 1]),
+                                    results, "carried value " + at(k)));
     c.result(std::move(t));
   }
   std::set<SymbolId> bound(node.symbols("carried_symbols").begin(), node.symbols("carried_symbols").end());
@@ -220,7 +226,8 @@ std::span<const OpDef> ops_control() {
   static const std::vector<OpDef> rows = {
       {.kind = OpKind::kIf,
        .name = "if",
-       .doc = "Operands condition (bool scalar), captures...; regions then and else, whose inputs are the captures. Runs one of them; its outputs are the results. Where the "
+       .doc = "Operands condition (bool scalar), captures...; regions then and else, whose inputs are the captures. Runs one of them; its "
+              "outputs are the results. Where the "
               "branches' extents differ, the result has the next symbol of result_symbols, bound to what the branch gave.",
        .min_operands = 1,
        .max_operands = -1,
@@ -234,18 +241,23 @@ std::span<const OpDef> ops_control() {
        .no_gradient = "differentiated by the differentiate pass, which makes a region for the gradient"},
       {.kind = OpKind::kLoop,
        .name = "loop",
-       .doc = "Operands trip? (i64 scalar), condition? (bool scalar), `carried` carried values, invariants...; the region's inputs are iteration number (i64), condition, carried "
-              "values, invariants, its outputs condition, carried values, `scan` values to stack. Runs while fewer than trip iterations are done and the condition holds. "
-              "Results: the final carried values; the stacked values, the number of iterations as first extent: the attribute trip (a symbol bound at the end), or the "
-              "trip count itself where its value is known and no condition can end the loop before. A carried value whose extent changes has in the region a symbol of "
-              "carried_symbols, bound at each iteration, and in the result the next of result_symbols; so has a stacked value whose extents depend on what the body binds, "
+       .doc = "Operands trip? (i64 scalar), condition? (bool scalar), `carried` carried values, invariants...; the region's inputs are "
+              "iteration number (i64), condition, carried "
+              "values, invariants, its outputs condition, carried values, `scan` values to stack. Runs while fewer than trip iterations "
+              "are done and the condition holds. "
+              "Results: the final carried values; the stacked values, the number of iterations as first extent: the attribute trip (a "
+              "symbol bound at the end), or the "
+              "trip count itself where its value is known and no condition can end the loop before. A carried value whose extent changes "
+              "has in the region a symbol of "
+              "carried_symbols, bound at each iteration, and in the result the next of result_symbols; so has a stacked value whose "
+              "extents depend on what the body binds, "
               "and these must be equal in all iterations.",
        .min_operands = 0,
        .max_operands = -1,
        .results = -1,
        .regions = 1,
-       .attrs = {attr_int("carried"), attr_int("scan"), attr_list("trip", AttrKind::kSymbols), attr_list("carried_symbols", AttrKind::kSymbols),
-                 attr_list("result_symbols", AttrKind::kSymbols)},
+       .attrs = {attr_int("carried"), attr_int("scan"), attr_list("trip", AttrKind::kSymbols),
+                 attr_list("carried_symbols", AttrKind::kSymbols), attr_list("result_symbols", AttrKind::kSymbols)},
        .traits = kPure | kVariadic,
        .lowering = Lowering::kControl,
        .infer = infer_loop,
@@ -266,12 +278,14 @@ std::span<const OpDef> ops_control() {
        .no_gradient = "groups are made after differentiation"},
       {.kind = OpKind::kFail,
        .name = "fail",
-       .doc = "Fails with `message` when it is executed. Stands for a branch that has no meaning for the dims at hand; its results have the given dtypes, ranks and "
+       .doc = "Fails with `message` when it is executed. Stands for a branch that has no meaning for the dims at hand; its results have "
+              "the given dtypes, ranks and "
               "(concatenated) dims and are never computed.",
        .min_operands = 0,
        .max_operands = 0,
        .results = -1,
-       .attrs = {attr_string("message"), attr_list("dtypes", AttrKind::kStrings), attr_list("ranks", AttrKind::kInts), attr_list("dims", AttrKind::kDims)},
+       .attrs = {attr_string("message"), attr_list("dtypes", AttrKind::kStrings), attr_list("ranks", AttrKind::kInts),
+                 attr_list("dims", AttrKind::kDims)},
        .traits = kEffect,
        .lowering = Lowering::kControl,
        .infer = infer_fail,

@@ -42,7 +42,8 @@ struct Stack {
   int64_t count = 0;
 
   Status push(EvalTensor&& t, size_t index, int64_t limit) {
-    if ((count + 1) * std::max<int64_t>(1, t.count()) > limit) return Error(Code::kLimit, cat("stacked value ", index, " is over the limit of ", limit, " elements"));
+    if ((count + 1) * std::max<int64_t>(1, t.count()) > limit)
+      return Error(Code::kLimit, cat("stacked value ", index, " is over the limit of ", limit, " elements"));
     if (count == 0) {
       values = std::move(t);
     } else {
@@ -91,14 +92,16 @@ Status eval_loop(EvalContext& c) {
   std::vector<Stack> stacks(scan);
   int64_t iteration = 0;
   for (; running && iteration < trips; ++iteration) {
-    if (iteration >= limit) return Error(Code::kLimit, cat("the loop is over the limit of ", limit, " iterations")).with("try: --limit loop_trips=N");
+    if (iteration >= limit)
+      return Error(Code::kLimit, cat("the loop is over the limit of ", limit, " iterations")).with("try: --limit loop_trips=N");
     std::vector<EvalTensor> args = {scalar(DType::kI64, iteration), scalar(DType::kBool, running)};
     for (EvalTensor& v : values) args.push_back(std::move(v));
     for (EvalTensor& v : captures(c, 2 + carried)) args.push_back(std::move(v));
     NNC_ASSIGN(std::vector<EvalTensor> out, c.interpreter.run_region(body, std::move(args)));
     running = out[0].i[0] != 0;
     for (size_t k = 0; k < carried; ++k) values[k] = std::move(out[1 + k]);
-    for (size_t k = 0; k < scan; ++k) NNC_TRY(stacks[k].push(std::move(out[1 + carried + k]), k, c.interpreter.options().limits[Limit::kElements]));
+    for (size_t k = 0; k < scan; ++k)
+      NNC_TRY(stacks[k].push(std::move(out[1 + carried + k]), k, c.interpreter.options().limits[Limit::kElements]));
   }
   c.results = std::move(values);
   for (size_t k = 0; k < scan; ++k) {

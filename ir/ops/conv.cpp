@@ -9,7 +9,8 @@ namespace nnc {
 
 namespace {
 
-// K x N of the packed matrix of one group: a convolution multiplies patches (K = kernel * in), its transpose makes patches (N = kernel * in).
+// K x N of the packed matrix of one group: a convolution multiplies patches (K = kernel * in), its transpose makes patches (N = kernel *
+// in).
 Result<FilterShape> packed_filter_shape(InferContext& c, size_t spatial) {
   NNC_ASSIGN(auto kernel, spatial_ints(c, "kernel", spatial, 0, 1));
   if (c.node().dims("channels").size() != 2) return c.error("a packed weight needs the attribute channels: [out, in / group]");
@@ -27,11 +28,13 @@ Result<FilterShape> packed_filter_shape(InferContext& c, size_t spatial) {
 
 Result<FilterShape> filter_shape(InferContext& c, const Shape& w, std::string_view format, size_t spatial) {
   if (is_packed(format)) {
-    if (c.node().kind == OpKind::kConvInputGrad || c.node().kind == OpKind::kConvFilterGrad) return c.error("gradients take no packed weight");
+    if (c.node().kind == OpKind::kConvInputGrad || c.node().kind == OpKind::kConvFilterGrad)
+      return c.error("gradients take no packed weight");
     return packed_filter_shape(c, spatial);
   }
   if (!format.empty() && format != "hwio") return c.error("unknown w_format \"" + std::string(format) + "\"");
-  if (w.size() != spatial + 2) return c.error("the weight has rank " + std::to_string(w.size()) + ", must have rank " + std::to_string(spatial + 2));
+  if (w.size() != spatial + 2)
+    return c.error("the weight has rank " + std::to_string(w.size()) + ", must have rank " + std::to_string(spatial + 2));
   auto n = static_cast<std::ptrdiff_t>(spatial);
   if (format == "hwio") return FilterShape{w[spatial + 1], w[spatial], {w.begin(), w.begin() + n}};
   return FilterShape{w[0], w[1], {w.begin() + 2, w.end()}};
@@ -43,15 +46,16 @@ namespace {
 Status check_groups(InferContext& c, const FilterShape& f) {
   int64_t group = c.node().i("group");
   if (group < 1) return c.error("group = " + std::to_string(group) + ", must be at least 1");
-  if (c.symbols().divisible(f.out, group) == Ternary::kNo) return c.error("the weight's " + c.symbols().pretty(f.out) + " outputs don't divide into " +
-                                                                          std::to_string(group) + " groups");
+  if (c.symbols().divisible(f.out, group) == Ternary::kNo)
+    return c.error("the weight's " + c.symbols().pretty(f.out) + " outputs don't divide into " + std::to_string(group) + " groups");
   return {};
 }
 
 Status check_bias(InferContext& c, const Dim& channels) {
   if (!c.has(2)) return {};
   DType result = contraction_result(c.dtype(0));
-  if (c.dtype(2) != result) return c.error("bias must be " + std::string(dtype_name(result)) + ", got " + std::string(dtype_name(c.dtype(2))));
+  if (c.dtype(2) != result)
+    return c.error("bias must be " + std::string(dtype_name(result)) + ", got " + std::string(dtype_name(c.dtype(2))));
   NNC_TRY(check_rank(c, 2, 1));
   return check_equal(c, channels, c.shape(2)[0], "extent of bias");
 }
@@ -69,7 +73,8 @@ Result<Shape> windows_shape(InferContext& c, const Shape& image, const FilterSha
     Dim& extent = out[axes.first + k];
     extent = window_count(c.symbols(), image[axes.first + k], windows[k], auto_pad);
     if (extent.is_const() && extent.constant() < 0)
-      return c.error("the kernel (" + c.symbols().pretty(f.kernel[k]) + ") is larger than spatial axis " + std::to_string(k) + " with its padding");
+      return c.error("the kernel (" + c.symbols().pretty(f.kernel[k]) + ") is larger than spatial axis " + std::to_string(k) +
+                     " with its padding");
   }
   return out;
 }
@@ -139,8 +144,12 @@ Status infer_conv_filter_grad(InferContext& c) {
 }
 
 std::vector<AttrDef> conv_attrs(std::vector<AttrDef> more) {
-  std::vector<AttrDef> attrs = {attr_list("strides", AttrKind::kInts),    attr_list("pads_begin", AttrKind::kInts), attr_list("pads_end", AttrKind::kInts),
-                                attr_list("dilations", AttrKind::kInts),  attr_int("group", 1),                     attr_choice("layout", "nchw|nhwc", "nchw"),
+  std::vector<AttrDef> attrs = {attr_list("strides", AttrKind::kInts),
+                                attr_list("pads_begin", AttrKind::kInts),
+                                attr_list("pads_end", AttrKind::kInts),
+                                attr_list("dilations", AttrKind::kInts),
+                                attr_int("group", 1),
+                                attr_choice("layout", "nchw|nhwc", "nchw"),
                                 attr_string("w_format")};
   attrs.insert(attrs.end(), more.begin(), more.end());
   return attrs;
@@ -154,15 +163,20 @@ std::span<const OpDef> ops_conv() {
   static const std::vector<OpDef> rows = {
       {.kind = OpKind::kConv,
        .name = "conv",
-       .doc = "Operands x, w, bias?. Cross-correlation over 1 or more spatial axes: y[n, m, o...] = bias[m] + sum over c, k... of x[n, g * C / group + c, "
-              "o * stride - pad_begin + k * dilation] * w[m, c, k...], g the group of output m; outside x counts as 0. The output has floor((in + pads - (kernel - 1) * "
-              "dilation - 1) / stride) + 1 windows, with auto_pad ceil(in / stride) and the padding that takes, its odd element at the end (same_upper) or the "
-              "begin. Pads may be negative. layout nhwc: channels last in x and y. w_format hwio: w is [k..., C / group, M]; panel16: w is the result of pack on the "
+       .doc = "Operands x, w, bias?. Cross-correlation over 1 or more spatial axes: y[n, m, o...] = bias[m] + sum over c, k... of x[n, g * "
+              "C / group + c, "
+              "o * stride - pad_begin + k * dilation] * w[m, c, k...], g the group of output m; outside x counts as 0. The output has "
+              "floor((in + pads - (kernel - 1) * "
+              "dilation - 1) / stride) + 1 windows, with auto_pad ceil(in / stride) and the padding that takes, its odd element at the end "
+              "(same_upper) or the "
+              "begin. Pads may be negative. layout nhwc: channels last in x and y. w_format hwio: w is [k..., C / group, M]; panel16: w is "
+              "the result of pack on the "
               "matrices [group, (k..., c), M / group], with attributes kernel and channels = [M, C / group]. dtypes and "
               "accumulation as for matmul, bias has the result's dtype.",
        .min_operands = 2,
        .max_operands = 3,
-       .attrs = conv_attrs({auto_pad(), attr_list("accumulate", AttrKind::kDType), attr_list("kernel", AttrKind::kInts), attr_list("channels", AttrKind::kDims)}),
+       .attrs = conv_attrs({auto_pad(), attr_list("accumulate", AttrKind::kDType), attr_list("kernel", AttrKind::kInts),
+                            attr_list("channels", AttrKind::kDims)}),
        .lowering = Lowering::kHero,
        .infer = infer_conv,
        .eval = eval_conv,
@@ -170,13 +184,16 @@ std::span<const OpDef> ops_conv() {
        .tolerance = {1e-5, 1e-6}},
       {.kind = OpKind::kConvTranspose,
        .name = "conv_transpose",
-       .doc = "Operands x, w, bias?. The adjoint of conv in x, plus bias: each element of x adds its multiple of the kernel at o * stride - pad_begin + k * "
-              "dilation. w is [C, M / group, k...] as a conv from M to C channels has it (hwio: [k..., M / group, C]; panel16: of the matrices [group, C / group, (k..., m)], "
-              "channels = [C, M / group]). The output has (in - 1) * stride + (kernel - 1) * dilation + 1 + output_padding - pads elements per axis; pads may be negative.",
+       .doc = "Operands x, w, bias?. The adjoint of conv in x, plus bias: each element of x adds its multiple of the kernel at o * stride "
+              "- pad_begin + k * "
+              "dilation. w is [C, M / group, k...] as a conv from M to C channels has it (hwio: [k..., M / group, C]; panel16: of the "
+              "matrices [group, C / group, (k..., m)], "
+              "channels = [C, M / group]). The output has (in - 1) * stride + (kernel - 1) * dilation + 1 + output_padding - pads elements "
+              "per axis; pads may be negative.",
        .min_operands = 2,
        .max_operands = 3,
-       .attrs = conv_attrs({attr_list("output_padding", AttrKind::kInts), attr_list("accumulate", AttrKind::kDType), attr_list("kernel", AttrKind::kInts),
-                            attr_list("channels", AttrKind::kDims)}),
+       .attrs = conv_attrs({attr_list("output_padding", AttrKind::kInts), attr_list("accumulate", AttrKind::kDType),
+                            attr_list("kernel", AttrKind::kInts), attr_list("channels", AttrKind::kDims)}),
        .lowering = Lowering::kExpand,
        .infer = infer_conv_transpose,
        .eval = eval_conv_transpose,
@@ -185,7 +202,8 @@ std::span<const OpDef> ops_conv() {
        .tolerance = {1e-5, 1e-6}},
       {.kind = OpKind::kConvInputGrad,
        .name = "conv_input_grad",
-       .doc = "Operands dy, w. Gradient of conv with respect to x, whose extents are the attribute shape; all other attributes are the conv's.",
+       .doc = "Operands dy, w. Gradient of conv with respect to x, whose extents are the attribute shape; all other attributes are the "
+              "conv's.",
        .min_operands = 2,
        .max_operands = 2,
        .attrs = conv_attrs({auto_pad(), attr_required("shape", AttrKind::kDims)}),
@@ -197,7 +215,8 @@ std::span<const OpDef> ops_conv() {
        .tolerance = {1e-5, 1e-6}},
       {.kind = OpKind::kConvFilterGrad,
        .name = "conv_filter_grad",
-       .doc = "Operands x, dy. Gradient of conv with respect to w, whose extents are the attribute shape; all other attributes are the conv's.",
+       .doc = "Operands x, dy. Gradient of conv with respect to w, whose extents are the attribute shape; all other attributes are the "
+              "conv's.",
        .min_operands = 2,
        .max_operands = 2,
        .attrs = conv_attrs({auto_pad(), attr_required("shape", AttrKind::kDims)}),

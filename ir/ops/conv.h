@@ -10,8 +10,8 @@ struct FilterShape {
   Dim out, in;  // `in` per group
   std::vector<Dim> kernel;
 };
-// w_format "": w is [out, in / group, kernel...]. "hwio": [kernel..., in / group, out]. "panel16": [group, panels of the matrix of each group], with
-// attributes `kernel` and `channels`.
+// w_format "": w is [out, in / group, kernel...]. "hwio": [kernel..., in / group, out]. "panel16": [group, panels of the matrix of each
+// group], with attributes `kernel` and `channels`.
 Result<FilterShape> filter_shape(InferContext& c, const Shape& w, std::string_view format, size_t spatial);
 
 Status eval_conv(EvalContext& c);

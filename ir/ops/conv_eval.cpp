@@ -10,11 +10,12 @@ namespace {
 
 using Dims = std::vector<int64_t>;
 
-// The numbers of one convolution: image [batch, group * in, image spatial] against windows [batch, group * out, window spatial], in the direction image -> windows.
+// The numbers of one convolution: image [batch, group * in, image spatial] against windows [batch, group * out, window spatial], in the
+// direction image -> windows.
 struct Problem {
   int64_t batch = 0, group = 1, in = 0, out = 0;  // channels per group
   std::vector<WindowRun> axes;
-  int64_t image = 1, windows = 1, kernel = 1;     // spatial elements
+  int64_t image = 1, windows = 1, kernel = 1;  // spatial elements
   bool channels_last = false;
 };
 
@@ -47,7 +48,8 @@ template <class T> std::vector<T> patch_matrix(const Problem& p, const EvalTenso
     for (int64_t g = 0; g < p.group; ++g) {
       const auto dense = unpack_panels<T>(from + g * (w.count() / p.group), rows, cols, panel_depth(w.dtype));
       for (int64_t k = 0; k < patch; ++k)
-        for (int64_t o = 0; o < p.out; ++o) m[static_cast<size_t>((g * patch + k) * p.out + o)] = dense[static_cast<size_t>(transposed ? o * patch + k : k * p.out + o)];
+        for (int64_t o = 0; o < p.out; ++o)
+          m[static_cast<size_t>((g * patch + k) * p.out + o)] = dense[static_cast<size_t>(transposed ? o * patch + k : k * p.out + o)];
     }
     return m;
   }
@@ -55,7 +57,8 @@ template <class T> std::vector<T> patch_matrix(const Problem& p, const EvalTenso
   for (int64_t g = 0; g < p.group; ++g)
     for (int64_t k = 0; k < p.kernel; ++k)
       for (int64_t i = 0; i < p.in; ++i)
-        for (int64_t o = 0; o < p.out; ++o) m[static_cast<size_t>(((g * p.kernel + k) * p.in + i) * p.out + o)] = from[filter_index(p, hwio, g, k, i, o)];
+        for (int64_t o = 0; o < p.out; ++o)
+          m[static_cast<size_t>(((g * p.kernel + k) * p.in + i) * p.out + o)] = from[filter_index(p, hwio, g, k, i, o)];
   return m;
 }
 
@@ -86,8 +89,8 @@ constexpr int64_t kStripWindows = 256;
 template <class T> using PatchRows = std::vector<T>;
 
 // The patches of windows [first, last) of one group: [window][kernel][in].
-template <class T>
-void gather_patches(const Problem& p, const T* image, const ImageStrides& s, std::span<const int64_t> table, int64_t first, int64_t last, PatchRows<T>* rows) {
+template <class T> void gather_patches(const Problem& p, const T* image, const ImageStrides& s, std::span<const int64_t> table,
+                                       int64_t first, int64_t last, PatchRows<T>* rows) {
   rows->assign(static_cast<size_t>((last - first) * p.kernel * p.in), T{});
   for (int64_t e = first * p.kernel; e < last * p.kernel; ++e) {
     const int64_t offset = table[static_cast<size_t>(e)];
@@ -97,8 +100,8 @@ void gather_patches(const Problem& p, const T* image, const ImageStrides& s, std
   }
 }
 
-template <class T>
-void scatter_patches(const Problem& p, T* image, const ImageStrides& s, std::span<const int64_t> table, int64_t first, int64_t last, const PatchRows<T>& rows) {
+template <class T> void scatter_patches(const Problem& p, T* image, const ImageStrides& s, std::span<const int64_t> table, int64_t first,
+                                        int64_t last, const PatchRows<T>& rows) {
   for (int64_t e = first * p.kernel; e < last * p.kernel; ++e) {
     const int64_t offset = table[static_cast<size_t>(e)];
     if (offset < 0) continue;
@@ -126,24 +129,28 @@ template <class T> void forward(const Problem& p, const EvalTensor& x, std::stri
         const int64_t count = std::min(kStripWindows, p.windows - w0);
         gather_patches(p, carrier<T>(x).data() + n * xs.batch + g * p.in * xs.channel, xs, table, w0, w0 + count, &rows);
         products.assign(static_cast<size_t>(count * p.out), T{});
-        multiply_add<T>(count, p.out, patch, {rows.data(), patch, 1}, {matrix.data() + g * patch * p.out, p.out, 1}, products.data(), p.out);
+        multiply_add<T>(count, p.out, patch, {rows.data(), patch, 1}, {matrix.data() + g * patch * p.out, p.out, 1}, products.data(),
+                        p.out);
         T* to = carrier<T>(*y).data() + n * ys.batch + g * p.out * ys.channel;
         for (int64_t w = 0; w < count; ++w)
-          for (int64_t o = 0; o < p.out; ++o) to[windows[static_cast<size_t>(w0 + w)] + o * ys.channel] = products[static_cast<size_t>(w * p.out + o)];
+          for (int64_t o = 0; o < p.out; ++o)
+            to[windows[static_cast<size_t>(w0 + w)] + o * ys.channel] = products[static_cast<size_t>(w * p.out + o)];
       }
 }
 
 // The windows of one strip as a dense matrix [window][out].
-template <class T>
-std::vector<T> window_rows(const Problem& p, const T* from, const ImageStrides& s, std::span<const int64_t> windows, int64_t first, int64_t count) {
+template <class T> std::vector<T> window_rows(const Problem& p, const T* from, const ImageStrides& s, std::span<const int64_t> windows,
+                                              int64_t first, int64_t count) {
   std::vector<T> rows(static_cast<size_t>(count * p.out));
   for (int64_t w = 0; w < count; ++w)
-    for (int64_t o = 0; o < p.out; ++o) rows[static_cast<size_t>(w * p.out + o)] = from[windows[static_cast<size_t>(first + w)] + o * s.channel];
+    for (int64_t o = 0; o < p.out; ++o)
+      rows[static_cast<size_t>(w * p.out + o)] = from[windows[static_cast<size_t>(first + w)] + o * s.channel];
   return rows;
 }
 
 // The adjoint in the image: every window adds its multiples of the kernel.
-template <class T> void backward(const Problem& p, const EvalTensor& dy, std::string_view layout, std::span<const T> matrix, EvalTensor* dx) {
+template <class T>
+void backward(const Problem& p, const EvalTensor& dy, std::string_view layout, std::span<const T> matrix, EvalTensor* dx) {
   const ImageStrides xs = image_strides(dx->dims, layout), ys = image_strides(dy.dims, layout);
   const auto table = patch_offsets(p, xs), windows = window_offsets(p, ys);
   const int64_t patch = p.kernel * p.in;
@@ -152,14 +159,16 @@ template <class T> void backward(const Problem& p, const EvalTensor& dy, std::st
     for (int64_t g = 0; g < p.group; ++g)
       for (int64_t w0 = 0; w0 < p.windows; w0 += kStripWindows) {
         const int64_t count = std::min(kStripWindows, p.windows - w0);
-        const auto from = window_rows(p, carrier<T>(dy).data() + n * ys.batch + g * p.out * ys.channel, ys, std::span<const int64_t>(windows), w0, count);
+        const auto from =
+            window_rows(p, carrier<T>(dy).data() + n * ys.batch + g * p.out * ys.channel, ys, std::span<const int64_t>(windows), w0, count);
         rows.assign(static_cast<size_t>(count * patch), T{});
         multiply_add<T>(count, patch, p.out, {from.data(), p.out, 1}, {matrix.data() + g * patch * p.out, 1, p.out}, rows.data(), patch);
         scatter_patches(p, carrier<T>(*dx).data() + n * xs.batch + g * p.in * xs.channel, xs, table, w0, w0 + count, rows);
       }
 }
 
-// Extents of the kernel from the weight (or the attribute of a packed one), then the whole problem; an error where the operands' extents do not fit.
+// Extents of the kernel from the weight (or the attribute of a packed one), then the whole problem; an error where the operands' extents do
+// not fit.
 Result<Problem> problem(EvalContext& c, const Dims& image, const Dims& windows, const Dims& w) {
   const Node& node = c.node;
   const ImageAxes axes = image_axes(node.s("layout"), static_cast<int>(image.size()));
@@ -182,7 +191,9 @@ Result<Problem> problem(EvalContext& c, const Dims& image, const Dims& windows, 
   p.group = node.i("group");
   p.in = in;
   p.out = out / p.group;
-  const auto at = [&](std::string_view name, size_t k, int64_t fallback) { return node.ints(name).empty() ? fallback : node.ints(name)[k]; };
+  const auto at = [&](std::string_view name, size_t k, int64_t fallback) {
+    return node.ints(name).empty() ? fallback : node.ints(name)[k];
+  };
   const bool padded = node.kind != OpKind::kConvTranspose;
   for (size_t k = 0; k < axes.spatial; ++k) {
     const WindowAxis a{kernel[k], at("strides", k, 1), at("dilations", k, 1), at("pads_begin", k, 0), at("pads_end", k, 0)};
@@ -192,8 +203,8 @@ Result<Problem> problem(EvalContext& c, const Dims& image, const Dims& windows, 
     p.kernel *= kernel[k];
   }
   if (out % p.group != 0 || image[axes.channel] != p.in * p.group || windows[axes.channel] != out || windows[0] != p.batch)
-    return Error(Code::kBadInput, cat("channels do not fit: ", image[axes.channel], " of the image, ", windows[axes.channel], " of the windows, a weight from ", in, " to ", out,
-                                      " in ", p.group, " groups"));
+    return Error(Code::kBadInput, cat("channels do not fit: ", image[axes.channel], " of the image, ", windows[axes.channel],
+                                      " of the windows, a weight from ", in, " to ", out, " in ", p.group, " groups"));
   if (is_packed(format)) NNC_TRY(check_panel_extents(c.in(1), padded ? p.kernel * p.in : p.out, padded ? p.out : p.kernel * p.in));
   return p;
 }
@@ -201,7 +212,8 @@ Result<Problem> problem(EvalContext& c, const Dims& image, const Dims& windows, 
 template <class T> Status add_bias(const EvalContext& c, EvalTensor* y) {
   if (!c.has(2)) return {};
   const AxisView v = axis_view(y->dims, static_cast<int64_t>(image_axes(c.node.s("layout"), y->rank()).channel));
-  if (c.in(2).count() != v.extent) return Error(Code::kBadInput, cat("bias has ", c.in(2).count(), " elements for ", v.extent, " channels"));
+  if (c.in(2).count() != v.extent)
+    return Error(Code::kBadInput, cat("bias has ", c.in(2).count(), " elements for ", v.extent, " channels"));
   size_t at = 0;
   for (int64_t o = 0; o < v.outer; ++o)
     for (size_t m = 0; m < static_cast<size_t>(v.extent); ++m)
@@ -263,7 +275,8 @@ Status eval_conv_filter_grad(EvalContext& c) {
       for (int64_t w0 = 0; w0 < p.windows; w0 += kStripWindows) {
         const int64_t count = std::min(kStripWindows, p.windows - w0);
         gather_patches(p, x.f.data() + n * xs.batch + g * p.in * xs.channel, xs, table, w0, w0 + count, &rows);
-        const auto from = window_rows(p, dy.f.data() + n * ys.batch + g * p.out * ys.channel, ys, std::span<const int64_t>(windows), w0, count);
+        const auto from =
+            window_rows(p, dy.f.data() + n * ys.batch + g * p.out * ys.channel, ys, std::span<const int64_t>(windows), w0, count);
         multiply_add<double>(patch, p.out, count, {rows.data(), 1, patch}, {from.data(), p.out, 1}, sums.data() + g * patch * p.out, p.out);
       }
   const bool hwio = c.node.s("w_format") == "hwio";
@@ -271,7 +284,8 @@ Status eval_conv_filter_grad(EvalContext& c) {
     for (int64_t k = 0; k < p.kernel; ++k)
       for (int64_t i = 0; i < p.in; ++i)
         for (int64_t o = 0; o < p.out; ++o)
-          dw.f[static_cast<size_t>(filter_index(p, hwio, g, k, i, o))] = sums[static_cast<size_t>(((g * p.kernel + k) * p.in + i) * p.out + o)];
+          dw.f[static_cast<size_t>(filter_index(p, hwio, g, k, i, o))] =
+              sums[static_cast<size_t>(((g * p.kernel + k) * p.in + i) * p.out + o)];
   c.results.push_back(std::move(dw));
   return {};
 }

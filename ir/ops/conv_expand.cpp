@@ -1,4 +1,5 @@
-// Transposed convolutions and gradients of convolutions as convolutions: no kernel takes them whole. All that is done to a weight folds where that is constant.
+// Transposed convolutions and gradients of convolutions as convolutions: no kernel takes them whole. All that is done to a weight folds
+// where that is constant.
 
 #include "ir/ops/contract.h"
 #include "ir/ops/conv.h"
@@ -37,7 +38,8 @@ Result<Form> form_of(Expansion& t, const Shape& image, const Shape& windows, con
     f.stride.push_back(at("strides", k, 1));
     f.dilation.push_back(at("dilations", k, 1));
     const WindowAxis axis{extent, f.stride[k], f.dilation[k], at("pads_begin", k, 0), at("pads_end", k, 0)};
-    f.pads.push_back(window_padding(t.symbols(), image[f.first + k], windows[f.first + k], axis, n.kind == OpKind::kConvTranspose ? "notset" : n.s("auto_pad")));
+    f.pads.push_back(window_padding(t.symbols(), image[f.first + k], windows[f.first + k], axis,
+                                    n.kind == OpKind::kConvTranspose ? "notset" : n.s("auto_pad")));
   }
   f.in = w[f.hwio ? f.spatial : 1];
   f.out_per_group = t.symbols().floordiv(w[f.hwio ? f.spatial + 1 : 0], f.group);
@@ -87,8 +89,8 @@ ValueId fill_gaps(Gradient& t, Form& f, ValueId w) {
   return w;
 }
 
-// The weight [group, C, M, kernel...] of the direction windows -> image as that of a convolution without stride, which makes all `stride` neighbouring elements of the
-// image at once, as channels: output channels (group, M, phase...), taps = ceil(kernel / stride), in reverse.
+// The weight [group, C, M, kernel...] of the direction windows -> image as that of a convolution without stride, which makes all `stride`
+// neighbouring elements of the image at once, as channels: output channels (group, M, phase...), taps = ceil(kernel / stride), in reverse.
 ValueId phase_weight(Gradient& t, const Form& f, ValueId w, Ints* taps) {
   if (!w.valid()) return w;
   const auto s = static_cast<int64_t>(f.spatial);
@@ -141,11 +143,15 @@ ValueId interleave(Gradient& t, const Form& f, ValueId y) {
   // [N, M, phase..., q...] or [N, q..., M, phase...]
   split.push_back(from[0]);
   if (!f.last) split.push_back(channels);
-  if (f.last) split.insert(split.end(), from.begin() + 1, from.begin() + 1 + s);
-  else split.insert(split.end(), f.stride.begin(), f.stride.end());
+  if (f.last)
+    split.insert(split.end(), from.begin() + 1, from.begin() + 1 + s);
+  else
+    split.insert(split.end(), f.stride.begin(), f.stride.end());
   if (f.last) split.push_back(channels);
-  if (f.last) split.insert(split.end(), f.stride.begin(), f.stride.end());
-  else split.insert(split.end(), from.begin() + 2, from.end());
+  if (f.last)
+    split.insert(split.end(), f.stride.begin(), f.stride.end());
+  else
+    split.insert(split.end(), from.begin() + 2, from.end());
   perm.push_back(0);
   if (!f.last) perm.push_back(1);
   for (int64_t k = 0; k < s; ++k) perm.insert(perm.end(), {f.last ? 1 + k : 2 + s + k, f.last ? 2 + s + k : 2 + k});
@@ -157,8 +163,13 @@ ValueId interleave(Gradient& t, const Form& f, ValueId y) {
 }
 
 AttrList conv_attrs(const Gradient& t, const Ints& strides, const Ints& dilations, const Ints& pads, int64_t group) {
-  return {{"strides", strides},    {"dilations", dilations}, {"pads_begin", pads}, {"pads_end", pads}, {"group", group},
-          {"layout", std::string(t.node().s("layout"))}, {"w_format", std::string(t.node().s("w_format"))}};
+  return {{"strides", strides},
+          {"dilations", dilations},
+          {"pads_begin", pads},
+          {"pads_end", pads},
+          {"group", group},
+          {"layout", std::string(t.node().s("layout"))},
+          {"w_format", std::string(t.node().s("w_format"))}};
 }
 
 // From windows to the image of extents `image`, without bias.
@@ -196,7 +207,8 @@ Status expand_conv_input_grad(Builder& b, const Graph& g, NodeId id, std::vector
   return t.finish({y}, results);
 }
 
-// The image's channels as batch, the batch as channels to add over, the windows as the kernel: its elements lie `stride` apart, and step by `dilation`.
+// The image's channels as batch, the batch as channels to add over, the windows as the kernel: its elements lie `stride` apart, and step by
+// `dilation`.
 Status expand_conv_filter_grad(Builder& b, const Graph& g, NodeId id, std::vector<ValueId>* results) {
   Expansion t(b, g, id);
   const Shape image = t.shape(t.x(0)), windows = t.shape(t.x(1)), filter = t.node().dims("shape");

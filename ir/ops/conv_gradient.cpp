@@ -1,5 +1,5 @@
-#include "ir/ops/conv.h"
 #include "ir/ops/contract.h"
+#include "ir/ops/conv.h"
 #include "ir/ops/spelling.h"
 
 namespace nnc {
@@ -54,7 +54,8 @@ Status gradient_conv_transpose(GradContext& c) {
   if (!t.wants(0) && !t.wants(1)) return t.finish();
   const ValueId windows = same_conv(t, OpKind::kConv, {t.g(), t.x(1)});
   t.give(0, crop(t, windows, t.shape(t.x(0))));
-  if (windows.valid()) t.give(1, same_conv(t, OpKind::kConvFilterGrad, {t.g(), extend(t, t.x(0), t.shape(windows))}, {{"shape", t.shape(t.x(1))}}));
+  if (windows.valid())
+    t.give(1, same_conv(t, OpKind::kConvFilterGrad, {t.g(), extend(t, t.x(0), t.shape(windows))}, {{"shape", t.shape(t.x(1))}}));
   give_bias(t);
   return t.finish();
 }

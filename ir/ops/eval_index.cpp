@@ -33,7 +33,8 @@ std::vector<int64_t> offset_table(std::span<const int64_t> dims, std::span<const
 
 Result<std::vector<int64_t>> broadcast_offsets(std::span<const int64_t> dims, std::span<const int64_t> out) {
   bool fits = dims.size() <= out.size();
-  for (size_t k = 0; fits && k < dims.size(); ++k) fits = dims[dims.size() - 1 - k] == 1 || dims[dims.size() - 1 - k] == out[out.size() - 1 - k];
+  for (size_t k = 0; fits && k < dims.size(); ++k)
+    fits = dims[dims.size() - 1 - k] == 1 || dims[dims.size() - 1 - k] == out[out.size() - 1 - k];
   if (!fits) {
     const auto text = [](std::span<const int64_t> d) { return cat("[", join(d, ", ", [](int64_t v) { return std::to_string(v); }), "]"); };
     return Error(Code::kBadInput, cat("extents ", text(dims), " do not broadcast to ", text(out)));
@@ -44,9 +45,12 @@ Result<std::vector<int64_t>> broadcast_offsets(std::span<const int64_t> dims, st
 AxisView axis_view(std::span<const int64_t> dims, int64_t axis) {
   AxisView v;
   for (size_t k = 0; k < dims.size(); ++k) {
-    if (static_cast<int64_t>(k) < axis) v.outer *= dims[k];
-    else if (static_cast<int64_t>(k) > axis) v.inner *= dims[k];
-    else v.extent = dims[k];
+    if (static_cast<int64_t>(k) < axis)
+      v.outer *= dims[k];
+    else if (static_cast<int64_t>(k) > axis)
+      v.inner *= dims[k];
+    else
+      v.extent = dims[k];
   }
   return v;
 }

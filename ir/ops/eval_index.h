@@ -1,5 +1,6 @@
 #pragma once
-// Row-major indexing for the reference evaluations. Tables of offsets are computed once per node, so that loops over elements hold no index arithmetic.
+// Row-major indexing for the reference evaluations. Tables of offsets are computed once per node, so that loops over elements hold no index
+// arithmetic.
 
 #include <cstdint>
 #include <span>

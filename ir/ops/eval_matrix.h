@@ -1,5 +1,6 @@
 #pragma once
-// Matrix products on carriers for the reference evaluations: doubles, and integers that wrap in 64 bits. Each element adds up its products in index order.
+// Matrix products on carriers for the reference evaluations: doubles, and integers that wrap in 64 bits. Each element adds up its products
+// in index order.
 
 #include <algorithm>
 #include <type_traits>
@@ -10,12 +11,16 @@
 namespace nnc {
 
 template <class T> const std::vector<T>& carrier(const EvalTensor& t) {
-  if constexpr (std::is_same_v<T, double>) return t.f;
-  else return t.i;
+  if constexpr (std::is_same_v<T, double>)
+    return t.f;
+  else
+    return t.i;
 }
 template <class T> std::vector<T>& carrier(EvalTensor& t) {
-  if constexpr (std::is_same_v<T, double>) return t.f;
-  else return t.i;
+  if constexpr (std::is_same_v<T, double>)
+    return t.f;
+  else
+    return t.i;
 }
 
 inline double add_product(double sum, double a, double b) { return sum + a * b; }
@@ -30,7 +35,8 @@ template <class T> struct MatrixView {
   const T& at(int64_t i, int64_t j) const { return data[i * row + j * col]; }
 };
 
-// c[m][n] += a[m][k] * b[k][n], c dense with rows `ldc` apart. Four rows at a time over a strip of columns, which stays in the nearest cache.
+// c[m][n] += a[m][k] * b[k][n], c dense with rows `ldc` apart. Four rows at a time over a strip of columns, which stays in the nearest
+// cache.
 template <class T> void multiply_add(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, T* c, int64_t ldc) {
   std::vector<T> dense;
   if (b.col != 1 && n > 1) {
@@ -50,7 +56,7 @@ template <class T> void multiply_add(int64_t m, int64_t n, int64_t k, MatrixView
         const T* bp = b.data + p * b.row + j0;
         if (rows == kRows) {
           const T a0 = a.at(i0, p), a1 = a.at(i0 + 1, p), a2 = a.at(i0 + 2, p), a3 = a.at(i0 + 3, p);
-          T *__restrict c0 = out[0], *__restrict c1 = out[1], *__restrict c2 = out[2], *__restrict c3 = out[3];
+          T* __restrict c0 = out[0], * __restrict c1 = out[1], * __restrict c2 = out[2], * __restrict c3 = out[3];
           for (int64_t j = 0; j < width; ++j) {
             c0[j] = add_product(c0[j], a0, bp[j]);
             c1[j] = add_product(c1[j], a1, bp[j]);

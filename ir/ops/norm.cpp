@@ -68,7 +68,8 @@ Status infer_batch_norm(InferContext& c) {
 Status infer_softmax_cross_entropy(InferContext& c) {
   NNC_TRY(check_dtype(c, 0, kClassFloat));
   NNC_TRY(check_min_rank(c, 0, 2));
-  if (c.dtype(1) != DType::kI32 && c.dtype(1) != DType::kI64) return c.error("labels must be i32 or i64, got " + std::string(dtype_name(c.dtype(1))));
+  if (c.dtype(1) != DType::kI32 && c.dtype(1) != DType::kI64)
+    return c.error("labels must be i32 or i64, got " + std::string(dtype_name(c.dtype(1))));
   NNC_TRY(check_rank(c, 1, c.rank(0) - 1));
   Shape samples = c.shape(0);
   samples.erase(samples.begin() + 1);
@@ -90,7 +91,8 @@ std::span<const OpDef> ops_norm() {
   static const std::vector<OpDef> rows = {
       {.kind = OpKind::kSoftmax,
        .name = "softmax",
-       .doc = "exp(x - m) / sum exp(x - m) along `axis`, m the largest element; with `log` its logarithm, x - m - log(sum exp(x - m)). Computed in f32 (f64 "
+       .doc = "exp(x - m) / sum exp(x - m) along `axis`, m the largest element; with `log` its logarithm, x - m - log(sum exp(x - m)). "
+              "Computed in f32 (f64 "
               "for f64) and rounded once. A NaN, +inf, or nothing but -inf along the axis makes all of it NaN.",
        .min_operands = 1,
        .max_operands = 1,
@@ -103,8 +105,10 @@ std::span<const OpDef> ops_norm() {
        .tolerance = {2e-6, 1e-7}},
       {.kind = OpKind::kLayerNorm,
        .name = "layer_norm",
-       .doc = "Operands x, scale?, bias?. y = (x - mean) * inv_std * scale + bias, where mean and variance (of all elements, not n - 1) are over the axes from "
-              "`axis` to the last and inv_std = 1 / sqrt(variance + epsilon). Computed in f32 (f64 for f64) and rounded once. scale and bias broadcast to x. "
+       .doc = "Operands x, scale?, bias?. y = (x - mean) * inv_std * scale + bias, where mean and variance (of all elements, not n - 1) "
+              "are over the axes from "
+              "`axis` to the last and inv_std = 1 / sqrt(variance + epsilon). Computed in f32 (f64 for f64) and rounded once. scale and "
+              "bias broadcast to x. "
               "With `stats` the results are y, mean, inv_std, the latter two in f32 (f64 for f64) with extent 1 on the normalised axes.",
        .min_operands = 1,
        .max_operands = 3,
@@ -118,7 +122,8 @@ std::span<const OpDef> ops_norm() {
        .tolerance = {1e-5, 1e-6}},
       {.kind = OpKind::kRmsNorm,
        .name = "rms_norm",
-       .doc = "Operands x, scale?. y = x / sqrt(mean(x^2) + epsilon) * scale, the mean over the axes from `axis` to the last. Computed in f32 (f64 for f64) "
+       .doc = "Operands x, scale?. y = x / sqrt(mean(x^2) + epsilon) * scale, the mean over the axes from `axis` to the last. Computed in "
+              "f32 (f64 for f64) "
               "and rounded once. scale broadcasts to x.",
        .min_operands = 1,
        .max_operands = 2,
@@ -131,7 +136,8 @@ std::span<const OpDef> ops_norm() {
        .tolerance = {1e-5, 1e-6}},
       {.kind = OpKind::kBatchNorm,
        .name = "batch_norm",
-       .doc = "Operands x, scale, bias, mean, variance, the latter four vectors along `axis`. y = (x - mean) * scale / sqrt(variance + epsilon) + bias: the form "
+       .doc = "Operands x, scale, bias, mean, variance, the latter four vectors along `axis`. y = (x - mean) * scale / sqrt(variance + "
+              "epsilon) + bias: the form "
               "with given statistics. Batch statistics are spelled with reduce.",
        .min_operands = 5,
        .max_operands = 5,
@@ -144,9 +150,12 @@ std::span<const OpDef> ops_norm() {
        .tolerance = {1e-5, 1e-6}},
       {.kind = OpKind::kSoftmaxCrossEntropy,
        .name = "softmax_cross_entropy",
-       .doc = "Operands logits [N, C, ...], labels i32 or i64 [N, ...], weights? [C]; results loss, log_prob. log_prob is the log-softmax along axis 1. The loss of a "
-              "sample is -weights[label] * log_prob[label], 0 where label = ignore_index (if that is given). `none` keeps one loss per sample, sum adds them, "
-              "mean divides the sum by the sum of the weights of the samples not ignored (NaN if that is 0). A label outside [0, C) that is not ignore_index is an "
+       .doc = "Operands logits [N, C, ...], labels i32 or i64 [N, ...], weights? [C]; results loss, log_prob. log_prob is the log-softmax "
+              "along axis 1. The loss of a "
+              "sample is -weights[label] * log_prob[label], 0 where label = ignore_index (if that is given). `none` keeps one loss per "
+              "sample, sum adds them, "
+              "mean divides the sum by the sum of the weights of the samples not ignored (NaN if that is 0). A label outside [0, C) that "
+              "is not ignore_index is an "
               "error that names sample and value.",
        .min_operands = 2,
        .max_operands = 3,

@@ -17,8 +17,8 @@ Status expand_rms_norm(Builder& b, const Graph& g, NodeId id, std::vector<ValueI
 Status expand_batch_norm(Builder& b, const Graph& g, NodeId id, std::vector<ValueId>* results);
 Status expand_softmax_cross_entropy(Builder& b, const Graph& g, NodeId id, std::vector<ValueId>* results);
 
-// What a cross entropy takes of each sample (shape of the labels): its label, 0 where ignored, its class's log-probability and weight, 0 where ignored. A label
-// out of range fails at run time.
+// What a cross entropy takes of each sample (shape of the labels): its label, 0 where ignored, its class's log-probability and weight, 0
+// where ignored. A label out of range fails at run time.
 struct CrossEntropySamples {
   ValueId label, log_prob, weight;
 };

@@ -108,7 +108,8 @@ Status eval_batch_norm(EvalContext& c) {
   NNC_ASSIGN(EvalTensor y, c.make_result(0));
   const AxisView v = axis_view(x.dims, c.node.i("axis"));
   for (int i = 1; i <= 4; ++i)
-    if (c.in(i).count() != v.extent) return Error(Code::kBadInput, cat("operand ", i, " has ", c.in(i).count(), " elements for ", v.extent, " channels"));
+    if (c.in(i).count() != v.extent)
+      return Error(Code::kBadInput, cat("operand ", i, " has ", c.in(i).count(), " elements for ", v.extent, " channels"));
   size_t at = 0;
   for (int64_t o = 0; o < v.outer; ++o)
     for (size_t k = 0; k < static_cast<size_t>(v.extent); ++k)
@@ -124,7 +125,8 @@ Status eval_softmax_cross_entropy(EvalContext& c) {
   NNC_ASSIGN(EvalTensor log_prob, c.make_result(1));
   softmax(logits, 1, true, &log_prob);
   const AxisView v = axis_view(logits.dims, 1);  // [N, C, rest]
-  if (labels.count() != v.outer * v.inner) return Error(Code::kBadInput, cat(labels.count(), " labels for ", v.outer * v.inner, " samples"));
+  if (labels.count() != v.outer * v.inner)
+    return Error(Code::kBadInput, cat(labels.count(), " labels for ", v.outer * v.inner, " samples"));
   const bool each = c.node.s("reduction") == "none", ignores = c.node.has_attr("ignore_index");
   double sum = 0, weight_sum = 0;
   for (int64_t s = 0; s < labels.count(); ++s) {
@@ -132,7 +134,8 @@ Status eval_softmax_cross_entropy(EvalContext& c) {
     double weight = 0, sample = 0;
     if (!ignores || label != c.node.i("ignore_index")) {
       if (label < 0 || label >= v.extent)
-        return Error(Code::kIndexOutOfRange, cat("the label of sample ", s, " is ", label, "; there are ", v.extent, " classes (0 to ", v.extent - 1, ")"));
+        return Error(Code::kIndexOutOfRange,
+                     cat("the label of sample ", s, " is ", label, "; there are ", v.extent, " classes (0 to ", v.extent - 1, ")"));
       weight = c.has(2) ? c.in(2).f[static_cast<size_t>(label)] : 1;
       sample = -weight * log_prob.f[static_cast<size_t>((s / v.inner * v.extent + label) * v.inner + s % v.inner)];
     }

@@ -13,7 +13,9 @@ ValueId softmax(Gradient& t, ValueId x, int64_t axis, bool log) {
   return log ? t.sub(centred, t.op(OpKind::kLog, {sum})) : t.div(e, sum);
 }
 
-ValueId inverse_root(Gradient& t, ValueId x, double epsilon) { return t.op(OpKind::kReciprocal, {t.op(OpKind::kSqrt, {t.plus(x, epsilon)})}); }
+ValueId inverse_root(Gradient& t, ValueId x, double epsilon) {
+  return t.op(OpKind::kReciprocal, {t.op(OpKind::kSqrt, {t.plus(x, epsilon)})});
+}
 
 ValueId scaled_and_shifted(Gradient& t, ValueId x, DType compute) {
   if (t.has(1)) x = t.mul(x, t.cast(t.x(1), compute));

@@ -4,7 +4,9 @@ namespace nnc {
 
 namespace {
 
-ValueId inverse_root(Gradient& t, ValueId x, double epsilon) { return t.op(OpKind::kReciprocal, {t.op(OpKind::kSqrt, {t.plus(x, epsilon)})}); }
+ValueId inverse_root(Gradient& t, ValueId x, double epsilon) {
+  return t.op(OpKind::kReciprocal, {t.op(OpKind::kSqrt, {t.plus(x, epsilon)})});
+}
 
 // Operand i times g, in g's dtype, or g.
 ValueId times(Gradient& t, ValueId g, int i) { return t.has(i) ? t.mul(g, t.cast(t.x(i), t.dtype(g))) : g; }
@@ -23,8 +25,10 @@ Status gradient_softmax(GradContext& c) {
   Gradient t(c);
   const std::vector<int64_t> axis = {t.node().i("axis")};
   const ValueId g = t.g(), y = t.y();
-  if (t.node().i("log") != 0) t.give(0, t.sub(g, t.mul(t.op(OpKind::kExp, {y}), reduced(t, "sum", g, axis))));
-  else t.give(0, t.mul(y, t.sub(g, reduced(t, "sum", t.mul(g, y), axis))));
+  if (t.node().i("log") != 0)
+    t.give(0, t.sub(g, t.mul(t.op(OpKind::kExp, {y}), reduced(t, "sum", g, axis))));
+  else
+    t.give(0, t.mul(y, t.sub(g, reduced(t, "sum", t.mul(g, y), axis))));
   return t.finish();
 }
 

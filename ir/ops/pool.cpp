@@ -18,7 +18,8 @@ Result<Shape> pooled_shape(InferContext& c, const Shape& image, std::string_view
     Dim& extent = out[axes.first + k];
     extent = window_count(c.symbols(), extent, windows[k], c.node().s("auto_pad"), c.node().i("ceil_mode") != 0);
     if (extent.is_const() && extent.constant() < 0)
-      return c.error("the window (" + std::to_string(kernel[k]) + ") is larger than spatial axis " + std::to_string(k) + " with its padding");
+      return c.error("the window (" + std::to_string(kernel[k]) + ") is larger than spatial axis " + std::to_string(k) +
+                     " with its padding");
   }
   return out;
 }
@@ -56,17 +57,20 @@ Status infer_pool_grad(InferContext& c) {
 }
 
 std::vector<AttrDef> window_attrs(std::vector<AttrDef> more) {
-  std::vector<AttrDef> attrs = {attr_required("kernel", AttrKind::kInts),    attr_list("strides", AttrKind::kInts),
-                                attr_list("pads_begin", AttrKind::kInts),    attr_list("pads_end", AttrKind::kInts),
-                                attr_list("dilations", AttrKind::kInts),     attr_flag("ceil_mode"),
+  std::vector<AttrDef> attrs = {attr_required("kernel", AttrKind::kInts),
+                                attr_list("strides", AttrKind::kInts),
+                                attr_list("pads_begin", AttrKind::kInts),
+                                attr_list("pads_end", AttrKind::kInts),
+                                attr_list("dilations", AttrKind::kInts),
+                                attr_flag("ceil_mode"),
                                 attr_choice("auto_pad", "notset|same_upper|same_lower", "notset")};
   attrs.insert(attrs.end(), more.begin(), more.end());
   return attrs;
 }
 
 std::vector<AttrDef> pool_attrs(std::vector<AttrDef> more) {
-  std::vector<AttrDef> attrs = window_attrs({attr_choice("kind", "max|avg|lp"), attr_flag("count_include_pad"), attr_int("p", 2),
-                                             attr_choice("layout", "nchw|nhwc", "nchw")});
+  std::vector<AttrDef> attrs = window_attrs(
+      {attr_choice("kind", "max|avg|lp"), attr_flag("count_include_pad"), attr_int("p", 2), attr_choice("layout", "nchw|nhwc", "nchw")});
   attrs.insert(attrs.end(), more.begin(), more.end());
   return attrs;
 }
@@ -77,10 +81,14 @@ std::span<const OpDef> ops_pool() {
   static const std::vector<OpDef> rows = {
       {.kind = OpKind::kPool,
        .name = "pool",
-       .doc = "Reduces sliding windows over the spatial axes of x (rank 3 and more). max: NaN wins; a window wholly in the padding gives the smallest value of the dtype "
-              "(-inf). avg: the sum over the elements inside x divided by their number, with count_include_pad by the number of the window's elements inside x and its "
-              "padding (pads_begin, pads_end; not beyond, as windows of ceil_mode may reach); 0 / 0 = NaN. lp: (sum |x|^p)^(1/p). The output has floor((in + "
-              "pads - (kernel - 1) * dilation - 1) / stride) + 1 windows; with ceil_mode the division rounds up, without the windows that begin in the trailing "
+       .doc = "Reduces sliding windows over the spatial axes of x (rank 3 and more). max: NaN wins; a window wholly in the padding gives "
+              "the smallest value of the dtype "
+              "(-inf). avg: the sum over the elements inside x divided by their number, with count_include_pad by the number of the "
+              "window's elements inside x and its "
+              "padding (pads_begin, pads_end; not beyond, as windows of ceil_mode may reach); 0 / 0 = NaN. lp: (sum |x|^p)^(1/p). The "
+              "output has floor((in + "
+              "pads - (kernel - 1) * dilation - 1) / stride) + 1 windows; with ceil_mode the division rounds up, without the windows that "
+              "begin in the trailing "
               "padding; with auto_pad ceil(in / stride). layout nhwc: channels last.",
        .min_operands = 1,
        .max_operands = 1,
@@ -93,8 +101,10 @@ std::span<const OpDef> ops_pool() {
        .tolerance = {1e-5, 1e-6}},
       {.kind = OpKind::kMaxPoolIndices,
        .name = "max_pool_indices",
-       .doc = "Where max pooling found its results: for each window the row-major index (i64) into all of x, batch and channels first, of its largest element, the "
-              "first among equals; the first NaN wins; -1 for a window wholly in the padding. With storage_order 1 the index counts the spatial axes "
+       .doc = "Where max pooling found its results: for each window the row-major index (i64) into all of x, batch and channels first, of "
+              "its largest element, the "
+              "first among equals; the first NaN wins; -1 for a window wholly in the padding. With storage_order 1 the index counts the "
+              "spatial axes "
               "first axis fastest. Attributes as for pool.",
        .min_operands = 1,
        .max_operands = 1,
@@ -106,7 +116,8 @@ std::span<const OpDef> ops_pool() {
        .no_gradient = "an index does not change smoothly"},
       {.kind = OpKind::kPoolGrad,
        .name = "pool_grad",
-       .doc = "Operands dy, x?. Gradient of pool with respect to x, whose extents are the attribute shape. max: all to the element that max_pool_indices names. avg needs no "
+       .doc = "Operands dy, x?. Gradient of pool with respect to x, whose extents are the attribute shape. max: all to the element that "
+              "max_pool_indices names. avg needs no "
               "x. lp: y^(1 - p) * |x|^(p - 1) * sign(x), 0 where y is 0. All other attributes are the pool's.",
        .min_operands = 1,
        .max_operands = 2,

@@ -11,8 +11,8 @@ namespace {
 // One spatial axis as a kernel sees it.
 struct BodyAxis {
   int64_t kernel = 1, stride = 1, dilation = 1;
-  Dim in, out;              // graph dims
-  Dim pad_begin, pad_end;   // graph dims: with auto_pad they depend on the extent
+  Dim in, out;                                // graph dims
+  Dim pad_begin, pad_end;                     // graph dims: with auto_pad they depend on the extent
   bool fits_begin = false, fits_end = false;  // no window reaches outside there
   bool proved_end = false;                    // and the bounds proof sees that: it does not know how a rounded number of windows came about
 };
@@ -22,8 +22,8 @@ class Windows {
   // `image` and `windows`: graph shapes of both sides.
   Windows(BodyContext& c, const Shape& image, const Shape& windows, std::string_view layout);
 
-  // Runs `visit` for each element of the window at `window` (coordinates of the windows' side), in index order: its coordinates in the image, the mask of those inside the image
-  // and of those inside it or its padding (invalid: always).
+  // Runs `visit` for each element of the window at `window` (coordinates of the windows' side), in index order: its coordinates in the
+  // image, the mask of those inside the image and of those inside it or its padding (invalid: always).
   struct Element {
     Coords at;
     Expr inside, padded;
@@ -42,10 +42,13 @@ class Windows {
   std::vector<BodyAxis> axes_;
 };
 
-Windows::Windows(BodyContext& c, const Shape& image, const Shape& windows, std::string_view layout) : c_(c), image_(nnc::image_axes(layout, static_cast<int>(image.size()))) {
+Windows::Windows(BodyContext& c, const Shape& image, const Shape& windows, std::string_view layout)
+    : c_(c), image_(nnc::image_axes(layout, static_cast<int>(image.size()))) {
   SymbolTable& s = const_cast<Graph&>(c.graph).symbols();
   const Node& node = c.node;
-  const auto given = [&](std::string_view name, size_t k, int64_t fallback) { return node.ints(name).empty() ? fallback : node.ints(name)[k]; };
+  const auto given = [&](std::string_view name, size_t k, int64_t fallback) {
+    return node.ints(name).empty() ? fallback : node.ints(name)[k];
+  };
   const std::string_view auto_pad = node.s("auto_pad");
   for (size_t k = 0; k < image_.spatial; ++k) {
     BodyAxis a;
@@ -61,7 +64,8 @@ Windows::Windows(BodyContext& c, const Shape& image, const Shape& windows, std::
     a.pad_end = padding.end;
     a.fits_begin = s.at_most(a.pad_begin, int64_t(0)) == Ternary::kYes;
     const bool floor = auto_pad == "notset" && node.i("ceil_mode") == 0;  // then the last window ends inside the padding by construction
-    a.fits_end = (floor && s.at_most(a.pad_end, int64_t(0)) == Ternary::kYes) || s.at_most(s.sub(s.sub(last, a.pad_begin), s.sub(a.in, 1)), int64_t(0)) == Ternary::kYes;
+    a.fits_end = (floor && s.at_most(a.pad_end, int64_t(0)) == Ternary::kYes) ||
+                 s.at_most(s.sub(s.sub(last, a.pad_begin), s.sub(a.in, 1)), int64_t(0)) == Ternary::kYes;
     a.proved_end = a.fits_end && (a.stride == 1 || (a.in.is_const() && a.out.is_const()));
     axes_.push_back(a);
   }
@@ -180,7 +184,8 @@ Expr largest_index(BodyContext& c, Windows& w, int x, const Shape& image, const 
   w.visit(window, [&](const Windows::Element& e) {
     const Expr v = c.s.read(x, e.at, e.inside), none = k.lt(index.get(), k.constant(DType::kI64, 0, c.s.lanes()));
     Expr above = k.lt(best.get(), v);
-    if (is_float(dtype)) above = k.logical_or(above, k.logical_and(k.unary(ExprOp::kIsNan, v), k.logical_not(k.unary(ExprOp::kIsNan, best.get()))));
+    if (is_float(dtype))
+      above = k.logical_or(above, k.logical_and(k.unary(ExprOp::kIsNan, v), k.logical_not(k.unary(ExprOp::kIsNan, best.get()))));
     const Expr take = k.let("take", both(c, e.inside, k.logical_or(none, above)));
     best.set(v, take);
     index.set(flat_index(c, e.at, image, first_fastest), take);
@@ -218,7 +223,8 @@ void body_pool_grad(BodyContext& c) {
     }
     if (kind == "lp") {
       const Expr norm = pooled(c, w, 1, window, "lp"), x = c.s.read(1, c.coords, mask), zero = number(c, dtype, 0);
-      const Expr share = power(k, k.div(k.unary(ExprOp::kAbs, x), norm), p - 1), toward = k.select(k.lt(x, zero), k.unary(ExprOp::kNeg, share), share);
+      const Expr share = power(k, k.div(k.unary(ExprOp::kAbs, x), norm), p - 1),
+                 toward = k.select(k.lt(x, zero), k.unary(ExprOp::kNeg, share), share);
       const Expr counts = k.logical_and(k.logical_not(k.eq(norm, zero)), k.logical_not(k.eq(x, zero)));
       sum.set(k.add(sum.get(), k.mul(g, toward)), both(c, mask, counts));
       return;
@@ -238,9 +244,11 @@ void body_pool_grad(BodyContext& c) {
       const Expr here = k.add(uniform(c, c.coords[at]), k.dim(c.s.dim(a.pad_begin)));
       const Expr reach = k.let("reach", k.sub(here, k.mul(i, k.index(a.dilation)))), out = k.dim(c.s.dim(a.out));
       const Expr number_of = k.let("window", k.floordiv(reach, k.index(a.stride)));
-      const Expr hit = k.logical_and(k.eq(k.mul(number_of, k.index(a.stride)), reach), k.logical_and(k.le(k.index(0), number_of), k.lt(number_of, out)));
+      const Expr hit =
+          k.logical_and(k.eq(k.mul(number_of, k.index(a.stride)), reach), k.logical_and(k.le(k.index(0), number_of), k.lt(number_of, out)));
       Coords next = window;
-      next[at] = c.s.opaque(k.let("at", k.max(k.min(number_of, k.sub(out, k.index(1))), k.index(0))), 0, k.symbols().sub(c.s.dim(a.out), 1));
+      next[at] =
+          c.s.opaque(k.let("at", k.max(k.min(number_of, k.sub(out, k.index(1))), k.index(0))), 0, k.symbols().sub(c.s.dim(a.out), 1));
       nest(axis + 1, std::move(next), both(c, mask, k.let("hit", hit)));
     });
   };

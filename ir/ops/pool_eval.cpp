@@ -13,7 +13,8 @@ namespace {
 
 using Dims = std::vector<int64_t>;
 
-// One window of one channel: offsets into x of its elements that lie inside, in index order, and how many of its elements lie inside x or its padding.
+// One window of one channel: offsets into x of its elements that lie inside, in index order, and how many of its elements lie inside x or
+// its padding.
 struct Window {
   std::vector<int64_t> inside;
   int64_t padded = 0;
@@ -22,8 +23,8 @@ struct Window {
 // The windows of one image of one channel: the same for all batches and channels but for a base offset.
 struct Windows {
   std::vector<Window> each;
-  Dims bases_in, bases_out;       // of x and y, per (batch, channel)
-  std::vector<int64_t> offsets;   // of each window in y
+  Dims bases_in, bases_out;      // of x and y, per (batch, channel)
+  std::vector<int64_t> offsets;  // of each window in y
 };
 
 // Elements of axis k of a window at `index`: position in x for those inside, and the count inside x or its padding.
@@ -41,7 +42,9 @@ std::pair<Dims, int64_t> axis_window(const WindowRun& a, int64_t index) {
 Windows find_windows(const Node& node, const Dims& image, const Dims& out, std::string_view layout) {
   const ImageAxes axes = image_axes(layout, static_cast<int>(image.size()));
   const Dims in_steps = row_major_strides(image), out_steps = row_major_strides(out);
-  const auto at = [&](std::string_view name, size_t k, int64_t fallback) { return node.ints(name).empty() ? fallback : node.ints(name)[k]; };
+  const auto at = [&](std::string_view name, size_t k, int64_t fallback) {
+    return node.ints(name).empty() ? fallback : node.ints(name)[k];
+  };
   std::vector<WindowRun> runs;
   Dims counts, steps;
   for (size_t k = 0; k < axes.spatial; ++k) {
@@ -87,8 +90,10 @@ template <class T> int64_t find_largest(const std::vector<T>& x, int64_t base, c
     }
     const T top = x[static_cast<size_t>(best)];
     bool above = v > top;
-    if constexpr (std::is_same_v<T, double>) above = !std::isnan(top) && (above || std::isnan(v));
-    else if (is_unsigned) above = static_cast<uint64_t>(v) > static_cast<uint64_t>(top);
+    if constexpr (std::is_same_v<T, double>)
+      above = !std::isnan(top) && (above || std::isnan(v));
+    else if (is_unsigned)
+      above = static_cast<uint64_t>(v) > static_cast<uint64_t>(top);
     if (above) best = base + offset;
   }
   return best;
@@ -111,8 +116,10 @@ double divisor(const Node& node, const Window& w) {
 void pool_max(const EvalTensor& x, const Windows& windows, EvalTensor* y) {
   for_each_window(windows, [&](int64_t base, const Window& w, size_t to) {
     const int64_t at = find_largest(x, base, w);
-    if (x.floating()) y->f[to] = at < 0 ? -std::numeric_limits<double>::infinity() : x.f[static_cast<size_t>(at)];
-    else y->i[to] = at < 0 ? int_min(x.dtype) : x.i[static_cast<size_t>(at)];
+    if (x.floating())
+      y->f[to] = at < 0 ? -std::numeric_limits<double>::infinity() : x.f[static_cast<size_t>(at)];
+    else
+      y->i[to] = at < 0 ? int_min(x.dtype) : x.i[static_cast<size_t>(at)];
   });
 }
 
@@ -160,7 +167,8 @@ Status eval_pool_grad(EvalContext& c) {
   NNC_ASSIGN(EvalTensor dx, c.make_result(0));
   if (c.has(1) && c.in(1).dims != dx.dims) return Error(Code::kBadInput, "x does not have the extents of the attribute shape");
   const Windows windows = find_windows(c.node, dx.dims, dy.dims, c.node.s("layout"));
-  if (element_count(dy.dims) != static_cast<int64_t>(windows.bases_out.size() * windows.each.size())) return Error(Code::kBadInput, "dy does not have the pool's extents");
+  if (element_count(dy.dims) != static_cast<int64_t>(windows.bases_out.size() * windows.each.size()))
+    return Error(Code::kBadInput, "dy does not have the pool's extents");
   const double p = static_cast<double>(c.node.i("p"));
   const std::string_view kind = c.node.s("kind");
   for_each_window(windows, [&](int64_t base, const Window& w, size_t from) {

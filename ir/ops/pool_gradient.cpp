@@ -23,7 +23,8 @@ Status gradient_pool(GradContext& c) {
   Gradient t(c);
   std::vector<ValueId> operands = {t.g()};
   if (t.node().s("kind") != "avg") operands.push_back(t.x(0));
-  if (t.wants(0)) t.give(0, t.op(OpKind::kPoolGrad, std::move(operands), shared_attrs(t.node(), OpKind::kPoolGrad, {{"shape", t.shape(t.x(0))}})));
+  if (t.wants(0))
+    t.give(0, t.op(OpKind::kPoolGrad, std::move(operands), shared_attrs(t.node(), OpKind::kPoolGrad, {{"shape", t.shape(t.x(0))}})));
   return t.finish();
 }
 

@@ -11,15 +11,16 @@ namespace nnc {
 
 namespace {
 
-constexpr std::string_view kActivations[] = {"sigmoid",     "tanh", "relu",     "affine",   "leaky_relu", "thresholded_relu",
-                                             "scaled_tanh", "hard_sigmoid", "elu", "softsign", "softplus"};
+constexpr std::string_view kActivations[] = {"sigmoid",     "tanh",         "relu", "affine",   "leaky_relu", "thresholded_relu",
+                                             "scaled_tanh", "hard_sigmoid", "elu",  "softsign", "softplus"};
 
 Status check_activations(InferContext& c, size_t count) {
   const AttrValue& given = c.node().attr("activations");
   if (const auto* names = std::get_if<std::vector<std::string>>(&given)) {
     if (!names->empty() && names->size() != count) return c.error("activations must be empty or " + std::to_string(count) + " names");
     for (const std::string& name : *names)
-      if (std::find(std::begin(kActivations), std::end(kActivations), name) == std::end(kActivations)) return c.error("unknown activation \"" + name + "\"");
+      if (std::find(std::begin(kActivations), std::end(kActivations), name) == std::end(kActivations))
+        return c.error("unknown activation \"" + name + "\"");
   }
   for (std::string_view parameter : {"activation_alpha", "activation_beta"})
     if (size_t n = c.node().floats(parameter).size(); n != 0 && n != count)
@@ -82,20 +83,27 @@ std::span<const OpDef> ops_recurrent() {
   static const std::vector<OpDef> rows = {
       {.kind = OpKind::kLstm,
        .name = "lstm",
-       .doc = "Operands x [S, B, I], w [D, 4 H, I], r [D, 4 H, H], b? [D, 8 H], seq_lens? [B], h0? [D, B, H], c0? [D, B, H], peephole? [D, 3 H]; D is 2 for bidirectional. Results "
-              "y [S, D, B, H], y_h [D, B, H], y_c [D, B, H]; layout batch_first puts B first everywhere: x [B, S, I], y [B, S, D, H], states [B, D, H]. Gates lie in w, r, "
-              "b in the order i, o, f, c; b holds the biases of w, then those of r; peephole holds those of i, o, f. Per step: z = x w' + h r' + b; i = f(z_i + p_i * c); f "
-              "= f(z_f + p_f * c), with input_forget 1 - i; c = f * c + i * g(z_c); o = f(z_o + p_o * c); h = o * h(c). clip > 0 clips each argument of an "
-              "activation but that of h to [-clip, clip]. Sequence b ends after seq_lens[b] steps: y is 0 beyond, y_h and y_c are the states at its end; reverse runs from "
-              "its end. activations: f, g, h per direction, default sigmoid, tanh, tanh; alpha and beta one each. w_format panel16: w and r are the results "
-              "of pack on their transposes. Products add up in f32 (f64 for f64); states are kept there between the steps and rounded once per result.",
+       .doc = "Operands x [S, B, I], w [D, 4 H, I], r [D, 4 H, H], b? [D, 8 H], seq_lens? [B], h0? [D, B, H], c0? [D, B, H], peephole? [D, "
+              "3 H]; D is 2 for bidirectional. Results "
+              "y [S, D, B, H], y_h [D, B, H], y_c [D, B, H]; layout batch_first puts B first everywhere: x [B, S, I], y [B, S, D, H], "
+              "states [B, D, H]. Gates lie in w, r, "
+              "b in the order i, o, f, c; b holds the biases of w, then those of r; peephole holds those of i, o, f. Per step: z = x w' + "
+              "h r' + b; i = f(z_i + p_i * c); f "
+              "= f(z_f + p_f * c), with input_forget 1 - i; c = f * c + i * g(z_c); o = f(z_o + p_o * c); h = o * h(c). clip > 0 clips "
+              "each argument of an "
+              "activation but that of h to [-clip, clip]. Sequence b ends after seq_lens[b] steps: y is 0 beyond, y_h and y_c are the "
+              "states at its end; reverse runs from "
+              "its end. activations: f, g, h per direction, default sigmoid, tanh, tanh; alpha and beta one each. w_format panel16: w and "
+              "r are the results "
+              "of pack on their transposes. Products add up in f32 (f64 for f64); states are kept there between the steps and rounded once "
+              "per result.",
        .min_operands = 3,
        .max_operands = 8,
        .results = 3,
        .attrs = {attr_choice("direction", "forward|reverse|bidirectional", "forward"), attr_required("hidden", AttrKind::kInt),
                  attr_choice("layout", "sequence_first|batch_first", "sequence_first"), attr_list("activations", AttrKind::kStrings),
-                 attr_list("activation_alpha", AttrKind::kFloats), attr_list("activation_beta", AttrKind::kFloats), attr_float("clip"), attr_flag("input_forget"),
-                 attr_string("w_format")},
+                 attr_list("activation_alpha", AttrKind::kFloats), attr_list("activation_beta", AttrKind::kFloats), attr_float("clip"),
+                 attr_flag("input_forget"), attr_string("w_format")},
        .lowering = Lowering::kHero,
        .infer = infer_lstm,
        .eval = eval_lstm,

@@ -33,9 +33,9 @@ double activate(const Activation& a, double x) {
 // What the attributes and operands say, with the sequence, batch and direction axes as strides so that both layouts read alike.
 struct Lstm {
   int64_t steps, batch, inputs, hidden, directions;
-  int64_t x_step, x_batch;            // strides of x
-  int64_t y_step, y_batch, y_dir;     // of y
-  int64_t s_batch, s_dir;             // of the states
+  int64_t x_step, x_batch;         // strides of x
+  int64_t y_step, y_batch, y_dir;  // of y
+  int64_t s_batch, s_dir;          // of the states
   double clip = 0;
   bool input_forget = false;
 
@@ -67,7 +67,8 @@ Activation activation(const Node& node, size_t at) {
   static constexpr std::string_view kDefaults[] = {"sigmoid", "tanh", "tanh"};
   const auto* names = std::get_if<std::vector<std::string>>(&node.attr("activations"));
   const auto number = [&](std::string_view attr) { return node.floats(attr).empty() ? 0.0 : node.floats(attr)[at]; };
-  return {names != nullptr && !names->empty() ? std::string_view((*names)[at]) : kDefaults[at % 3], number("activation_alpha"), number("activation_beta")};
+  return {names != nullptr && !names->empty() ? std::string_view((*names)[at]) : kDefaults[at % 3], number("activation_alpha"),
+          number("activation_beta")};
 }
 
 // The matrix of one direction as dense [k][4 hidden].
@@ -111,8 +112,10 @@ void run_direction(const EvalContext& c, const Lstm& l, int64_t d, EvalTensor* y
     for (int64_t k = 0; k < length; ++k) {
       const int64_t t = reverse ? length - 1 - k : k;
       for (int64_t j = 0; j < gates; ++j)
-        z[static_cast<size_t>(j)] = c.has(3) ? c.in(3).f[static_cast<size_t>(d * 2 * gates + j)] + c.in(3).f[static_cast<size_t>(d * 2 * gates + gates + j)] : 0;
-      multiply_add<double>(1, gates, l.inputs, {c.in(0).f.data() + t * l.x_step + b * l.x_batch, 0, 1}, {w.data(), gates, 1}, z.data(), gates);
+        z[static_cast<size_t>(j)] =
+            c.has(3) ? c.in(3).f[static_cast<size_t>(d * 2 * gates + j)] + c.in(3).f[static_cast<size_t>(d * 2 * gates + gates + j)] : 0;
+      multiply_add<double>(1, gates, l.inputs, {c.in(0).f.data() + t * l.x_step + b * l.x_batch, 0, 1}, {w.data(), gates, 1}, z.data(),
+                           gates);
       multiply_add<double>(1, gates, n, {h, 0, 1}, {r.data(), gates, 1}, z.data(), gates);
       step(l, act, peephole, z.data(), h, cell);
       std::copy_n(h, n, y->f.data() + t * l.y_step + b * l.y_batch + d * l.y_dir);
@@ -122,12 +125,15 @@ void run_direction(const EvalContext& c, const Lstm& l, int64_t d, EvalTensor* y
 
 Status check_counts(const EvalContext& c, const Lstm& l) {
   const int64_t d = l.directions, h = l.hidden, states = d * l.batch * h;
-  const std::pair<int, int64_t> expected[] = {{1, d * 4 * h * l.inputs}, {2, d * 4 * h * h}, {3, d * 8 * h}, {4, l.batch}, {5, states}, {6, states}, {7, d * 3 * h}};
+  const std::pair<int, int64_t> expected[] = {
+      {1, d * 4 * h * l.inputs}, {2, d * 4 * h * h}, {3, d * 8 * h}, {4, l.batch}, {5, states}, {6, states}, {7, d * 3 * h}};
   const bool packed = is_packed(c.node.s("w_format"));
   for (auto [operand, count] : expected) {
     if (!c.has(operand)) continue;
-    if (packed && operand <= 2) NNC_TRY(check_panel_extents(c.in(operand), operand == 1 ? l.inputs : h, 4 * h));
-    else if (c.in(operand).count() != count) return Error(Code::kBadInput, cat("operand ", operand, " has ", c.in(operand).count(), " elements, must have ", count));
+    if (packed && operand <= 2)
+      NNC_TRY(check_panel_extents(c.in(operand), operand == 1 ? l.inputs : h, 4 * h));
+    else if (c.in(operand).count() != count)
+      return Error(Code::kBadInput, cat("operand ", operand, " has ", c.in(operand).count(), " elements, must have ", count));
   }
   for (int64_t b = 0; c.has(4) && b < l.batch; ++b)
     if (const int64_t n = c.in(4).i[static_cast<size_t>(b)]; n < 0 || n > l.steps)

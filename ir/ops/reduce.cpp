@@ -16,8 +16,10 @@ Shape reduced_shape(const Shape& shape, std::span<const int64_t> axes, bool keep
   Shape out;
   for (size_t k = 0; k < shape.size(); ++k) {
     bool reduced = std::find(axes.begin(), axes.end(), static_cast<int64_t>(k)) != axes.end();
-    if (!reduced) out.push_back(shape[k]);
-    else if (keepdims) out.push_back(1);
+    if (!reduced)
+      out.push_back(shape[k]);
+    else if (keepdims)
+      out.push_back(1);
   }
   return out;
 }
@@ -42,11 +44,16 @@ void value_reduce(InferContext& c) {
   if (kind == "sum") total = Dim(0);
   if (kind == "prod") total = Dim(1);
   for (const Dim& d : *dims) {
-    if (kind == "sum") total = t.add(*total, d);
-    else if (kind == "prod") total = t.mul(*total, d);
-    else if (kind == "max") total = total ? t.max(*total, d) : d;
-    else if (kind == "min") total = total ? t.min(*total, d) : d;
-    else return;
+    if (kind == "sum")
+      total = t.add(*total, d);
+    else if (kind == "prod")
+      total = t.mul(*total, d);
+    else if (kind == "max")
+      total = total ? t.max(*total, d) : d;
+    else if (kind == "min")
+      total = total ? t.min(*total, d) : d;
+    else
+      return;
   }
   if (total) c.set_value(0, known_value(Shape{*total}));
 }
@@ -76,14 +83,19 @@ std::span<const OpDef> ops_reduce() {
   static const std::vector<OpDef> rows = {
       {.kind = OpKind::kReduce,
        .name = "reduce",
-       .doc = "Reduces x over `axes` (ascending, non-negative; none: every element by itself). sum, prod, max, min, mean; l1 = sum |x|; l2 = sqrt(sum x^2); "
-              "sum_square = sum x^2; log_sum = log(sum x); log_sum_exp = log(sum exp x), without overflow. Floats accumulate in f32 (f64 for f64), the reference "
-              "in f64, in index order. NaN wins in max and min. Integers wrap; mean, l2 and the logarithms of integers are truncated towards zero. max and min of "
-              "bool are or and and. Of nothing: 0 for sums, 1 for prod, the smallest (largest) value of the dtype, -inf (+inf) for floats, for max (min), NaN for the "
+       .doc = "Reduces x over `axes` (ascending, non-negative; none: every element by itself). sum, prod, max, min, mean; l1 = sum |x|; l2 "
+              "= sqrt(sum x^2); "
+              "sum_square = sum x^2; log_sum = log(sum x); log_sum_exp = log(sum exp x), without overflow. Floats accumulate in f32 (f64 "
+              "for f64), the reference "
+              "in f64, in index order. NaN wins in max and min. Integers wrap; mean, l2 and the logarithms of integers are truncated "
+              "towards zero. max and min of "
+              "bool are or and and. Of nothing: 0 for sums, 1 for prod, the smallest (largest) value of the dtype, -inf (+inf) for floats, "
+              "for max (min), NaN for the "
               "mean of floats, 0 for that of integers.",
        .min_operands = 1,
        .max_operands = 1,
-       .attrs = {attr_choice("kind", "sum|prod|max|min|mean|l1|l2|sum_square|log_sum|log_sum_exp"), attr_list("axes", AttrKind::kInts), attr_flag("keepdims")},
+       .attrs = {attr_choice("kind", "sum|prod|max|min|mean|l1|l2|sum_square|log_sum|log_sum_exp"), attr_list("axes", AttrKind::kInts),
+                 attr_flag("keepdims")},
        .lowering = Lowering::kFold,
        .infer = infer_reduce,
        .value = value_reduce,
@@ -93,7 +105,8 @@ std::span<const OpDef> ops_reduce() {
        .tolerance = {1e-5, 1e-6}},
       {.kind = OpKind::kArgReduce,
        .name = "arg_reduce",
-       .doc = "Index (i64) of the largest or smallest element along `axis`. The first NaN wins over everything; among equals the first, or with select_last "
+       .doc = "Index (i64) of the largest or smallest element along `axis`. The first NaN wins over everything; among equals the first, or "
+              "with select_last "
               "the last (then the last NaN). An axis of extent 0 is an error.",
        .min_operands = 1,
        .max_operands = 1,
@@ -105,7 +118,8 @@ std::span<const OpDef> ops_reduce() {
        .no_gradient = "an index does not change smoothly"},
       {.kind = OpKind::kCumSum,
        .name = "cumsum",
-       .doc = "Running sum along `axis`, in index order or with `reverse` from the end; `exclusive` leaves out the element itself, so that the first is 0. "
+       .doc = "Running sum along `axis`, in index order or with `reverse` from the end; `exclusive` leaves out the element itself, so that "
+              "the first is 0. "
               "Integers wrap.",
        .min_operands = 1,
        .max_operands = 1,

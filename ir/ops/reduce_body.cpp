@@ -98,12 +98,16 @@ void body_reduce(BodyContext& c) {
       if (f.fold == Fold::kLogSumExp) c.state.push_back(k.constant(f.dtype, 0, c.lanes));
       return;
     case BodyMode::kFoldStep:
-      if (f.fold == Fold::kLogSumExp) join_log_sum_exp(k, c.state, contribution(c, f), k.constant(f.dtype, 1, c.lanes));
-      else c.state[0] = joined(k, f.fold, c.state[0], contribution(c, f));
+      if (f.fold == Fold::kLogSumExp)
+        join_log_sum_exp(k, c.state, contribution(c, f), k.constant(f.dtype, 1, c.lanes));
+      else
+        c.state[0] = joined(k, f.fold, c.state[0], contribution(c, f));
       return;
     case BodyMode::kFoldCombine:
-      if (f.fold == Fold::kLogSumExp) join_log_sum_exp(k, c.state, c.other[0], c.other[1]);
-      else c.state[0] = joined(k, f.fold, c.state[0], c.other[0]);
+      if (f.fold == Fold::kLogSumExp)
+        join_log_sum_exp(k, c.state, c.other[0], c.other[1]);
+      else
+        c.state[0] = joined(k, f.fold, c.state[0], c.other[0]);
       return;
     default: c.result = finished(c, f);
   }
@@ -144,7 +148,8 @@ void body_arg_reduce(BodyContext& c) {
     c.result = c.state[1];
   } else {
     const bool step = c.mode == BodyMode::kFoldStep;
-    const Best b = step ? Best{k.convert(c.args[0], dtype), k.splat(k.convert(c.index, DType::kI64), c.lanes)} : Best{c.other[0], c.other[1]};
+    const Best b =
+        step ? Best{k.convert(c.args[0], dtype), k.splat(k.convert(c.index, DType::kI64), c.lanes)} : Best{c.other[0], c.other[1]};
     const Best best = better(c, {c.state[0], c.state[1]}, b);
     c.state = {best.value, best.index};
   }
@@ -163,7 +168,8 @@ void body_cumsum(BodyContext& c) {
     Coords from = c.coords;
     const Expr at = reverse ? k.sub(k.sub(extent, k.index(1)), j) : j;
     // The loop ends at this element at the latest, which a proof from bounds alone does not see.
-    from[axis] = c.s.opaque(k.let("at", k.max(k.min(at, k.sub(extent, k.index(1))), k.index(0))), 0, k.symbols().sub(c.s.dim(c.shape(0)[axis]), 1));
+    from[axis] =
+        c.s.opaque(k.let("at", k.max(k.min(at, k.sub(extent, k.index(1))), k.index(0))), 0, k.symbols().sub(c.s.dim(c.shape(0)[axis]), 1));
     k.set(sum, k.add(k.var(sum), k.splat(c.s.read(0, from, not_empty(c, c.shape(0)[axis])), c.s.lanes())));
   });
   c.result = k.var(sum);

@@ -89,10 +89,14 @@ int64_t reduce_integers(std::string_view kind, Integers type, std::span<const in
   uint64_t total = kind == "prod" ? 1 : 0;
   for (int64_t v : row) {
     const uint64_t u = static_cast<uint64_t>(v);
-    if (kind == "prod") total *= u;
-    else if (kind == "sum_square") total += u * u;
-    else if (kind == "l1") total += type.less(v, 0) ? 0 - u : u;
-    else total += u;
+    if (kind == "prod")
+      total *= u;
+    else if (kind == "sum_square")
+      total += u * u;
+    else if (kind == "l1")
+      total += type.less(v, 0) ? 0 - u : u;
+    else
+      total += u;
   }
   if (kind != "mean") return static_cast<int64_t>(total);
   if (row.empty()) return 0;
@@ -100,7 +104,8 @@ int64_t reduce_integers(std::string_view kind, Integers type, std::span<const in
   return type.is_unsigned() ? static_cast<int64_t>(total / static_cast<uint64_t>(n)) : static_cast<int64_t>(total) / n;
 }
 
-template <class T, class F> void reduce_rows(std::span<const T> from, std::span<T> to, std::span<const int64_t> kept, std::span<const int64_t> reduced, F reduce) {
+template <class T, class F>
+void reduce_rows(std::span<const T> from, std::span<T> to, std::span<const int64_t> kept, std::span<const int64_t> reduced, F reduce) {
   std::vector<T> row(reduced.size());
   for (size_t k = 0; k < kept.size(); ++k) {
     for (size_t j = 0; j < reduced.size(); ++j) row[j] = from[static_cast<size_t>(kept[k] + reduced[j])];
@@ -133,7 +138,8 @@ Status eval_reduce(EvalContext& c) {
   if (x.floating()) {
     reduce_rows<double>(x.f, y.f, kept, reduced, [&](std::span<const double> row) { return reduce_floats(kind, row); });
   } else {
-    reduce_rows<int64_t>(x.i, y.i, kept, reduced, [&](std::span<const int64_t> row) { return reduce_integers(kind, Integers{x.dtype}, row); });
+    reduce_rows<int64_t>(x.i, y.i, kept, reduced,
+                         [&](std::span<const int64_t> row) { return reduce_integers(kind, Integers{x.dtype}, row); });
   }
   c.results.push_back(std::move(y));
   return {};
@@ -144,7 +150,8 @@ Status eval_arg_reduce(EvalContext& c) {
   NNC_ASSIGN(EvalTensor y, c.make_result(0));
   const bool max = c.node.s("kind") == "max", last = c.node.i("select_last") != 0;
   const AxisView v = axis_view(x.dims, c.node.i("axis"));
-  if (v.extent == 0 && v.outer * v.inner > 0) return Error(Code::kBadInput, "the axis has extent 0: there is no largest or smallest element");
+  if (v.extent == 0 && v.outer * v.inner > 0)
+    return Error(Code::kBadInput, "the axis has extent 0: there is no largest or smallest element");
   const Integers type{x.dtype};
   for (int64_t o = 0; o < v.outer; ++o) {
     for (int64_t i = 0; i < v.inner; ++i) {
@@ -177,8 +184,10 @@ template <class T> void running_sums(std::span<const T> x, std::span<T> y, AxisV
         const int64_t k = reverse ? v.extent - 1 - step : step;
         const auto at = static_cast<size_t>((o * v.extent + k) * v.inner + i);
         if (exclusive) y[at] = sum;
-        if constexpr (std::is_same_v<T, int64_t>) sum = static_cast<int64_t>(static_cast<uint64_t>(sum) + static_cast<uint64_t>(x[at]));
-        else sum += x[at];
+        if constexpr (std::is_same_v<T, int64_t>)
+          sum = static_cast<int64_t>(static_cast<uint64_t>(sum) + static_cast<uint64_t>(x[at]));
+        else
+          sum += x[at];
         if (!exclusive) y[at] = sum;
       }
     }
@@ -192,8 +201,10 @@ Status eval_cumsum(EvalContext& c) {
   NNC_ASSIGN(EvalTensor y, c.make_result(0));
   const AxisView v = axis_view(x.dims, c.node.i("axis"));
   const bool exclusive = c.node.i("exclusive") != 0, reverse = c.node.i("reverse") != 0;
-  if (x.floating()) running_sums<double>(x.f, y.f, v, exclusive, reverse);
-  else running_sums<int64_t>(x.i, y.i, v, exclusive, reverse);
+  if (x.floating())
+    running_sums<double>(x.f, y.f, v, exclusive, reverse);
+  else
+    running_sums<int64_t>(x.i, y.i, v, exclusive, reverse);
   c.results.push_back(std::move(y));
   return {};
 }

@@ -20,7 +20,8 @@ Status check_resize_attrs(InferContext& c, int rank) {
   for (double s : scales)
     if (!(s > 0) || !std::isfinite(s)) return c.error("scales must be finite and above 0");
   bool crop = node.s("coordinate_mode") == "tf_crop_and_resize";
-  if (crop && node.floats("roi").size() != 2 * axes.size()) return c.error("tf_crop_and_resize needs roi: starts, then ends, one each per axis of `axes`");
+  if (crop && node.floats("roi").size() != 2 * axes.size())
+    return c.error("tf_crop_and_resize needs roi: starts, then ends, one each per axis of `axes`");
   if (node.i("antialias") != 0 && node.s("mode") == "nearest") return c.error("nearest has no antialiasing");
   return {};
 }
@@ -35,7 +36,8 @@ Shape resized(const Node& node, Shape shape) {
 Status check_not_empty(InferContext& c, const Shape& image, const Shape& out) {
   for (int64_t axis : c.node().ints("axes")) {
     auto k = static_cast<size_t>(axis);
-    if (image[k].is_const(0) && out[k].is_const() && !out[k].is_const(0)) return c.error("axis " + std::to_string(axis) + " has extent 0 and can't grow");
+    if (image[k].is_const(0) && out[k].is_const() && !out[k].is_const(0))
+      return c.error("axis " + std::to_string(axis) + " has extent 0 and can't grow");
   }
   return {};
 }
@@ -66,7 +68,8 @@ std::vector<AttrDef> resize_attrs(std::vector<AttrDef> more) {
       attr_list("sizes", AttrKind::kDims),
       attr_list("scales", AttrKind::kFloats),
       attr_choice("mode", "nearest|linear|cubic", "nearest"),
-      attr_choice("coordinate_mode", "half_pixel|half_pixel_symmetric|pytorch_half_pixel|align_corners|asymmetric|tf_crop_and_resize", "half_pixel"),
+      attr_choice("coordinate_mode", "half_pixel|half_pixel_symmetric|pytorch_half_pixel|align_corners|asymmetric|tf_crop_and_resize",
+                  "half_pixel"),
       attr_choice("nearest_mode", "round_prefer_floor|round_prefer_ceil|floor|ceil", "round_prefer_floor"),
       attr_float("cubic_coeff_a", -0.75),
       attr_flag("exclude_outside"),
@@ -83,13 +86,19 @@ std::span<const OpDef> ops_resize() {
   static const std::vector<OpDef> rows = {
       {.kind = OpKind::kResize,
        .name = "resize",
-       .doc = "Samples x on a grid of other extents: `sizes` per axis of `axes` (ascending); other axes stay. scale = out / in, or `scales` where given. Source "
+       .doc = "Samples x on a grid of other extents: `sizes` per axis of `axes` (ascending); other axes stay. scale = out / in, or "
+              "`scales` where given. Source "
               "coordinate of output i: half_pixel (i + 0.5) / scale - 0.5; half_pixel_symmetric adds in / 2 * (1 - out / (scale * in)); "
-              "pytorch_half_pixel as half_pixel, 0 if out is 1; align_corners i * (in - 1) / (out - 1), 0 if out is 1; asymmetric i / scale; tf_crop_and_resize start * (in - 1) "
-              "+ i * (end - start) * (in - 1) / (out - 1), (start + end) / 2 * (in - 1) if out is 1, and extrapolation_value where that leaves [0, in - 1]; roi holds starts, "
-              "then ends. Coordinates are exact where they are fractions of integers (no scales, no roi), else f64 as written. nearest rounds the coordinate by "
-              "nearest_mode; linear and cubic (coefficient a) interpolate separably, in f32 (f64 for f64), rounding once; antialias widens their kernel by 1 / scale where "
-              "that is above 1 and normalises the weights. Elements outside are those of the border, or with exclude_outside weigh 0 and the rest is normalised. "
+              "pytorch_half_pixel as half_pixel, 0 if out is 1; align_corners i * (in - 1) / (out - 1), 0 if out is 1; asymmetric i / "
+              "scale; tf_crop_and_resize start * (in - 1) "
+              "+ i * (end - start) * (in - 1) / (out - 1), (start + end) / 2 * (in - 1) if out is 1, and extrapolation_value where that "
+              "leaves [0, in - 1]; roi holds starts, "
+              "then ends. Coordinates are exact where they are fractions of integers (no scales, no roi), else f64 as written. nearest "
+              "rounds the coordinate by "
+              "nearest_mode; linear and cubic (coefficient a) interpolate separably, in f32 (f64 for f64), rounding once; antialias widens "
+              "their kernel by 1 / scale where "
+              "that is above 1 and normalises the weights. Elements outside are those of the border, or with exclude_outside weigh 0 and "
+              "the rest is normalised. "
               "Integer results are rounded to the nearest integer, ties to even, and saturate.",
        .min_operands = 1,
        .max_operands = 1,

@@ -11,9 +11,9 @@ namespace {
 // One resized axis: attributes, and its extents as i64 expressions.
 struct BodyAxis {
   size_t axis = 0;
-  Dim in_dim, out_dim;     // graph dims
-  Expr in, out;            // i64 x1
-  double scale = 0;        // as given, or 0
+  Dim in_dim, out_dim;  // graph dims
+  Expr in, out;         // i64 x1
+  double scale = 0;     // as given, or 0
   double roi_begin = 0, roi_end = 1;
 };
 
@@ -48,7 +48,7 @@ class Sampler {
   }
   bool nearest() const { return node_.s("mode") == "nearest"; }
 
-  Source source(const BodyAxis& a, Expr i);          // i: i64 x1
+  Source source(const BodyAxis& a, Expr i);  // i: i64 x1
   Coord nearest_coord(const BodyAxis& a, const Coord& out);
   // visit(index in the image (i64 x1, clamped), weight (compute dtype x1)) for each tap of the source coordinate.
   using Visit = std::function<void(Expr, Expr)>;
@@ -123,7 +123,8 @@ Source Sampler::source(const BodyAxis& a, Expr i) {
 
 Expr Sampler::clamped(const BodyAxis& a, Expr index) { return k_.max(k_.min(index, k_.sub(a.in, whole(1))), whole(0)); }
 
-// out = factor * in, where source elements are then repeated: for half pixels however ties are rounded (there are none), for asymmetric where it rounds down.
+// out = factor * in, where source elements are then repeated: for half pixels however ties are rounded (there are none), for asymmetric
+// where it rounds down.
 std::optional<int64_t> Sampler::whole_factor(const BodyAxis& a) {
   SymbolTable& s = const_cast<Graph&>(c_.graph).symbols();
   const std::optional<Dim> factor = a.scale == 0 ? s.div_exact(a.out_dim, a.in_dim) : std::nullopt;
@@ -158,8 +159,9 @@ void Sampler::taps(const BodyAxis& a, const Source& s, const Visit& visit) {
   const bool antialias = node_.i("antialias") != 0, exclude = node_.i("exclude_outside") != 0;
   const double reach = node_.s("mode") == "cubic" ? 2 : 1;
   const Expr stretch = antialias ? k_.let("stretch", k_.min(scale_of(a), real(1))) : real(1);
-  const Expr begin = antialias ? k_.let("begin", k_.add(k_.convert(k_.unary(ExprOp::kFloor, k_.div(real(-reach), stretch)), DType::kI64), whole(1)))
-                               : whole(1 - static_cast<int64_t>(reach));
+  const Expr begin =
+      antialias ? k_.let("begin", k_.add(k_.convert(k_.unary(ExprOp::kFloor, k_.div(real(-reach), stretch)), DType::kI64), whole(1)))
+                : whole(1 - static_cast<int64_t>(reach));
   // Weight of tap j, 0 where it is excluded.
   const auto weight_at = [&](Expr j) {
     const Expr w = kernel_weight(k_.mul(k_.sub(as_real(j), s.fraction), stretch));
@@ -196,7 +198,8 @@ Expr extrapolation(BodyContext& c) {
   const DType t = compute_dtype(c.dtype(0));
   const double v = c.node.f("extrapolation_value");
   if (t == DType::kBool) return c.k().mask_const(v != 0, c.s.lanes());
-  return is_float(t) ? c.k().constant(t, v, c.s.lanes()) : integer_constant(c.k(), t, static_cast<uint64_t>(static_cast<int64_t>(v)), c.s.lanes());
+  return is_float(t) ? c.k().constant(t, v, c.s.lanes())
+                     : integer_constant(c.k(), t, static_cast<uint64_t>(static_cast<int64_t>(v)), c.s.lanes());
 }
 
 }  // namespace

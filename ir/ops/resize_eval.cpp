@@ -149,13 +149,16 @@ void extrapolate(const std::vector<std::vector<Taps>>& taps, const std::vector<A
     const AxisView v = axis_view(y->dims, axes[k].axis);
     for (int64_t e = 0; e < y->count(); ++e)
       if (taps[k][static_cast<size_t>(e / v.inner % v.extent)].outside) {
-        if (y->floating()) y->f[static_cast<size_t>(e)] = value;
-        else y->i[static_cast<size_t>(e)] = wrap_int(y->dtype, static_cast<int64_t>(value));
+        if (y->floating())
+          y->f[static_cast<size_t>(e)] = value;
+        else
+          y->i[static_cast<size_t>(e)] = wrap_int(y->dtype, static_cast<int64_t>(value));
       }
   }
 }
 
-template <class T> std::vector<T> take_nearest(std::vector<T> x, Dims dims, const std::vector<Axis>& axes, const std::vector<std::vector<Taps>>& taps) {
+template <class T>
+std::vector<T> take_nearest(std::vector<T> x, Dims dims, const std::vector<Axis>& axes, const std::vector<std::vector<Taps>>& taps) {
   for (size_t k = 0; k < axes.size(); ++k)
     x = along_axis(x, &dims, axes[k], [&](int64_t i, const T* from, T* to, int64_t inner) {
       const Taps& t = taps[k][static_cast<size_t>(i)];
@@ -164,7 +167,8 @@ template <class T> std::vector<T> take_nearest(std::vector<T> x, Dims dims, cons
   return x;
 }
 
-std::vector<double> interpolate(std::vector<double> x, Dims dims, const std::vector<Axis>& axes, const std::vector<std::vector<Taps>>& taps) {
+std::vector<double> interpolate(std::vector<double> x, Dims dims, const std::vector<Axis>& axes,
+                                const std::vector<std::vector<Taps>>& taps) {
   for (size_t k = 0; k < axes.size(); ++k)
     x = along_axis(x, &dims, axes[k], [&](int64_t i, const double* from, double* to, int64_t inner) {
       for (const Tap& t : taps[k][static_cast<size_t>(i)].taps)
@@ -190,8 +194,10 @@ Status eval_resize(EvalContext& c) {
   std::vector<std::vector<Taps>> taps;
   for (const Axis& a : axes) taps.push_back(axis_taps(c.node, a));
   if (c.node.s("mode") == "nearest") {
-    if (x.floating()) y.f = take_nearest(x.f, x.dims, axes, taps);
-    else y.i = take_nearest(x.i, x.dims, axes, taps);
+    if (x.floating())
+      y.f = take_nearest(x.f, x.dims, axes, taps);
+    else
+      y.i = take_nearest(x.i, x.dims, axes, taps);
   } else if (x.floating()) {
     y.f = interpolate(x.f, x.dims, axes, taps);
   } else {
@@ -219,7 +225,8 @@ Status eval_resize_grad(EvalContext& c) {
       for (int64_t i = 0; i < a.out; ++i)
         for (const Tap& t : taps[k][static_cast<size_t>(i)].taps)
           for (int64_t j = 0; j < v.inner; ++j)
-            image[static_cast<size_t>((o * a.in + t.index) * v.inner + j)] += t.weight * g.f[static_cast<size_t>((o * a.out + i) * v.inner + j)];
+            image[static_cast<size_t>((o * a.in + t.index) * v.inner + j)] +=
+                t.weight * g.f[static_cast<size_t>((o * a.out + i) * v.inner + j)];
     g.f = std::move(image);
     g.dims[static_cast<size_t>(a.axis)] = a.in;
   }

@@ -22,8 +22,8 @@ Status check_dtype(const InferContext& c, int i, uint32_t classes) {
 
 Status check_same_dtype(const InferContext& c, int i, int j) {
   if (c.dtype(i) == c.dtype(j)) return {};
-  return c.error("operands " + std::to_string(i) + " and " + std::to_string(j) + " must have one dtype, got " + std::string(dtype_name(c.dtype(i))) +
-                 " and " + std::string(dtype_name(c.dtype(j))));
+  return c.error("operands " + std::to_string(i) + " and " + std::to_string(j) + " must have one dtype, got " +
+                 std::string(dtype_name(c.dtype(i))) + " and " + std::string(dtype_name(c.dtype(j))));
 }
 
 Status check_rank(const InferContext& c, int i, int rank) {
@@ -46,7 +46,8 @@ Status check_broadcasts_to(InferContext& c, int i, const Shape& shape) {
   if (from.size() > shape.size()) return c.error(operand(i) + " has more axes than what it broadcasts to");
   for (size_t k = 0; k < from.size(); ++k) {
     const Dim& d = from[from.size() - 1 - k];
-    if (!d.is_const(1)) NNC_TRY(check_equal(c, shape[shape.size() - 1 - k], d, operand(i) + " does not broadcast on axis -" + std::to_string(k + 1)));
+    if (!d.is_const(1))
+      NNC_TRY(check_equal(c, shape[shape.size() - 1 - k], d, operand(i) + " does not broadcast on axis -" + std::to_string(k + 1)));
   }
   return {};
 }
@@ -63,7 +64,8 @@ Result<std::vector<int64_t>> spatial_ints(const InferContext& c, std::string_vie
   std::vector<int64_t> v = c.node().ints(attr);
   if (v.empty()) v.assign(count, fallback);
   if (v.size() != count)
-    return c.error("attribute " + std::string(attr) + " has " + std::to_string(v.size()) + " entries for " + std::to_string(count) + " spatial axes");
+    return c.error("attribute " + std::string(attr) + " has " + std::to_string(v.size()) + " entries for " + std::to_string(count) +
+                   " spatial axes");
   for (int64_t x : v)
     if (x < at_least || x > kDimMax)
       return c.error("attribute " + std::string(attr) + " holds " + std::to_string(x) + ", must be at least " + std::to_string(at_least));

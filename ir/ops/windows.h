@@ -1,6 +1,6 @@
 #pragma once
-// Geometry of sliding windows: what convolutions and pools share. One spatial axis is described by a WindowAxis; padding by `auto_pad` depends on the
-// input's extent, so it is resolved once extents are known.
+// Geometry of sliding windows: what convolutions and pools share. One spatial axis is described by a WindowAxis; padding by `auto_pad`
+// depends on the input's extent, so it is resolved once extents are known.
 
 #include <string_view>
 #include <vector>
@@ -22,8 +22,8 @@ struct WindowAxis {
 // Reads strides, dilations, pads_begin, pads_end of the node; kernel extents are given.
 Result<std::vector<WindowAxis>> window_axes(const InferContext& c, const std::vector<Dim>& kernel);
 
-// Number of windows along an axis. Padding `same_upper` and `same_lower`: ceil(in / stride). Else the windows that fit, or with ceil_mode also one that begins inside
-// the image or its leading padding.
+// Number of windows along an axis. Padding `same_upper` and `same_lower`: ceil(in / stride). Else the windows that fit, or with ceil_mode
+// also one that begins inside the image or its leading padding.
 Dim window_count(SymbolTable& symbols, const Dim& in, const WindowAxis& w, std::string_view auto_pad, bool ceil_mode = false);
 
 // Padding of an axis, `auto_pad` resolved for its extents.

@@ -1,5 +1,5 @@
-// One op of the reduce, pool and resize families as a kernel against its reference evaluation, over the cases of tests/unit/ir/cases in f32 and f16, with constant and symbolic
-// extents, on a CPU target and on the interpreter's own.
+// One op of the reduce, pool and resize families as a kernel against its reference evaluation, over the cases of tests/unit/ir/cases in f32
+// and f16, with constant and symbolic extents, on a CPU target and on the interpreter's own.
 
 #include <gtest/gtest.h>
 
@@ -24,7 +24,8 @@ std::vector<EvalTensor> narrowed(std::vector<EvalTensor> inputs, DType dtype) {
 }
 
 // Kernel and evaluation of one op.
-Result<std::pair<EvalTensor, EvalTensor>> run_both(OpKind kind, const std::vector<EvalTensor>& inputs, const AttrList& attrs, bool symbolic, const Target& target) {
+Result<std::pair<EvalTensor, EvalTensor>> run_both(OpKind kind, const std::vector<EvalTensor>& inputs, const AttrList& attrs, bool symbolic,
+                                                   const Target& target) {
   Module m;
   Graph g(&m, "main");
   std::map<int64_t, SymbolId> symbols;
@@ -84,7 +85,8 @@ TEST_P(NeuralKernel, AgreesWithEval) {
   EXPECT_GT(count, 90);
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, NeuralKernel, testing::Values("reduce", "pool", "resize"), [](const auto& family) { return std::string(family.param); });
+INSTANTIATE_TEST_SUITE_P(Families, NeuralKernel, testing::Values("reduce", "pool", "resize"),
+                         [](const auto& family) { return std::string(family.param); });
 
 }  // namespace
 }  // namespace nnc::test

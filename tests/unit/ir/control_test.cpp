@@ -93,7 +93,11 @@ TEST(If, ABranchThatFailsDoesSoOnlyIfTaken) {
   const RegionId yes = p.region({f64({2})}), no = p.region({f64({2})});
   p.g.region(yes).set_outputs({p.g.region(yes).inputs()[0]});
   Builder b(p.g.region(no));
-  p.g.region(no).set_outputs({must(b.op(OpKind::kFail, {}, {{"message", std::string("576 samples have no 8 kHz form")}, {"dtypes", std::vector<std::string>{"f64"}}, {"ranks", std::vector<int64_t>{1}}, {"dims", Shape{2}}}))});
+  p.g.region(no).set_outputs({must(b.op(OpKind::kFail, {},
+                                        {{"message", std::string("576 samples have no 8 kHz form")},
+                                         {"dtypes", std::vector<std::string>{"f64"}},
+                                         {"ranks", std::vector<int64_t>{1}},
+                                         {"dims", Shape{2}}}))});
   const Status s = p.finish(OpKind::kIf, {condition, x}, {}, {yes, no});
   ASSERT_TRUE(s.ok()) << s.error().str();
   EXPECT_EQ(texts_of(p.run({flag(true), floats({2}, {1, 2}, DType::kF64)})), Texts{"f64[2] 1 2"});
@@ -140,8 +144,10 @@ TEST(Loop, ConditionAndSymbolicCount) {
   Sum p(true);
   const ValueId trips = p.g.add_input(i64()), condition = p.g.add_input(boolean()), a = p.g.add_input(f64({})), w = p.g.add_input(f64({}));
   const SymbolId n = p.m.symbols.data("trips", 0);
-  EXPECT_FALSE(p.finish(OpKind::kLoop, {trips, condition, a, w}, {{"carried", int64_t{1}}, {"scan", int64_t{1}}}, {p.body}).ok());  // the count is not known
-  const Status s = p.finish(OpKind::kLoop, {trips, condition, a, w}, {{"carried", int64_t{1}}, {"scan", int64_t{1}}, {"trip", std::vector<SymbolId>{n}}}, {p.body});
+  EXPECT_FALSE(p.finish(OpKind::kLoop, {trips, condition, a, w}, {{"carried", int64_t{1}}, {"scan", int64_t{1}}}, {p.body})
+                   .ok());  // the count is not known
+  const Status s = p.finish(OpKind::kLoop, {trips, condition, a, w},
+                            {{"carried", int64_t{1}}, {"scan", int64_t{1}}, {"trip", std::vector<SymbolId>{n}}}, {p.body});
   ASSERT_TRUE(s.ok()) << s.error().str();
   EXPECT_EQ(texts_of(p.run({count(2), flag(true), number(1), number(2)})), (Texts{"f64[] 5", "f64[2] 9 25"}));
   EXPECT_EQ(texts_of(p.run({count(99), flag(true), number(1), number(4)})), (Texts{"f64[] 13", "f64[3] 25 81 169"}));
@@ -153,7 +159,8 @@ TEST(Loop, WithoutCountAndConditionTheBodyDecidesAndTheLimitHolds) {
   Sum p(true);
   const ValueId a = p.g.add_input(f64({})), w = p.g.add_input(f64({}));
   const SymbolId n = p.m.symbols.data("trips", 0);
-  const Status s = p.finish(OpKind::kLoop, {{}, {}, a, w}, {{"carried", int64_t{1}}, {"scan", int64_t{1}}, {"trip", std::vector<SymbolId>{n}}}, {p.body});
+  const Status s = p.finish(OpKind::kLoop, {{}, {}, a, w},
+                            {{"carried", int64_t{1}}, {"scan", int64_t{1}}, {"trip", std::vector<SymbolId>{n}}}, {p.body});
   ASSERT_TRUE(s.ok()) << s.error().str();
   EXPECT_EQ(texts_of(p.run({number(1), number(5)})), (Texts{"f64[] 11", "f64[2] 36 121"}));
   EXPECT_EQ(texts_of(p.run({number(1), number(0)}, 100)), Texts{"error: the loop is over the limit of 100 iterations"});
@@ -172,7 +179,11 @@ TEST(Loop, CarriedExtentThatChanges) {
   r.set_outputs({r.inputs()[1], twice, must(b.dims_value({Dim(inside)}))});
   EXPECT_EQ(loop_symbols(std::vector<Type>{f64({1})}, r, 1).carried, 1u);
   EXPECT_EQ(loop_symbols(std::vector<Type>{f64({1})}, r, 1).scan, 0u);
-  const AttrList attrs = {{"carried", int64_t{1}}, {"scan", int64_t{1}}, {"trip", std::vector<SymbolId>{n}}, {"carried_symbols", std::vector<SymbolId>{inside}}, {"result_symbols", std::vector<SymbolId>{after}}};
+  const AttrList attrs = {{"carried", int64_t{1}},
+                          {"scan", int64_t{1}},
+                          {"trip", std::vector<SymbolId>{n}},
+                          {"carried_symbols", std::vector<SymbolId>{inside}},
+                          {"result_symbols", std::vector<SymbolId>{after}}};
   const Status s = p.finish(OpKind::kLoop, {trips, {}, x}, attrs, {body});
   ASSERT_TRUE(s.ok()) << s.error().str();
   EXPECT_EQ(texts_of(p.run({count(3), floats({1}, {5}, DType::kF64)})), (Texts{"f64[8] 5 5 5 5 5 5 5 5", "i64[3, 1] 1 2 4"}));
@@ -202,7 +213,12 @@ TEST(Loop, StackedValuesOfChangingExtentFail) {
   r.set_outputs({r.inputs()[1], twice, twice});
   EXPECT_EQ(loop_symbols(std::vector<Type>{f64({1})}, r, 1).scan, 1u);
   const ValueId trips = must(outside.constant(Tensor::scalar_i64(2)));
-  const Status s = p.finish(OpKind::kLoop, {trips, {}, x}, {{"carried", int64_t{1}}, {"scan", int64_t{1}}, {"carried_symbols", std::vector<SymbolId>{inside}}, {"result_symbols", std::vector<SymbolId>{after, each}}}, {body});
+  const Status s = p.finish(OpKind::kLoop, {trips, {}, x},
+                            {{"carried", int64_t{1}},
+                             {"scan", int64_t{1}},
+                             {"carried_symbols", std::vector<SymbolId>{inside}},
+                             {"result_symbols", std::vector<SymbolId>{after, each}}},
+                            {body});
   ASSERT_TRUE(s.ok()) << s.error().str();
   EXPECT_EQ(texts_of(p.run({floats({1}, {5}, DType::kF64)})), Texts{"error: stacked value 0 changes its extents in iteration 1"});
 }

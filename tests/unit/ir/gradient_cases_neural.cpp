@@ -17,17 +17,23 @@ class Cases {
   std::vector<GradientCase> all;
 };
 
-GradientOperand drawn(Dims dims, double lo = -1, double hi = 1) { return {.dims = std::move(dims), .drawn_from_row = false, .lo = lo, .hi = hi}; }
+GradientOperand drawn(Dims dims, double lo = -1, double hi = 1) {
+  return {.dims = std::move(dims), .drawn_from_row = false, .lo = lo, .hi = hi};
+}
 GradientOperand missing() { return {.given = false}; }
-GradientOperand integers(Dims dims, std::vector<double> values, DType dtype = DType::kI64) { return {.dims = std::move(dims), .dtype = dtype, .values = std::move(values)}; }
+GradientOperand integers(Dims dims, std::vector<double> values, DType dtype = DType::kI64) {
+  return {.dims = std::move(dims), .dtype = dtype, .values = std::move(values)};
+}
 
 void add_reductions(Cases& cases) {
   for (const char* kind : {"sum", "prod", "max", "min", "mean", "l1", "l2", "sum_square", "log_sum", "log_sum_exp"}) {
     const double lo = std::string_view(kind) == "log_sum" ? 0.2 : -2;
-    const std::pair<Dims, Dims> shapes[] = {{{}, {}}, {{4}, {0}}, {{2, 3}, {1}}, {{2, 3}, {}}, {{2, 3, 2}, {0, 2}}, {{2, 1, 3}, {1}}, {{0, 3}, {1}}, {{3, 2}, {0, 1}}};
+    const std::pair<Dims, Dims> shapes[] = {{{}, {}},         {{4}, {0}},    {{2, 3}, {1}},   {{2, 3}, {}}, {{2, 3, 2}, {0, 2}},
+                                            {{2, 1, 3}, {1}}, {{0, 3}, {1}}, {{3, 2}, {0, 1}}};
     for (const auto& [dims, axes] : shapes)
       for (const int64_t keep : {0, 1}) {
-        GradientCase& c = cases.add(OpKind::kReduce, {drawn(dims, lo, 2)}, {{"kind", std::string(kind)}, {"axes", axes}, {"keepdims", keep}});
+        GradientCase& c =
+            cases.add(OpKind::kReduce, {drawn(dims, lo, 2)}, {{"kind", std::string(kind)}, {"axes", axes}, {"keepdims", keep}});
         c.symbolic = keep == 1;
       }
   }
@@ -39,14 +45,19 @@ void add_reductions(Cases& cases) {
   for (const int64_t exclusive : {0, 1})
     for (const int64_t reverse : {0, 1})
       for (const int64_t axis : {0, 1, 2})
-        cases.add(OpKind::kCumSum, {drawn({2, 3, 2})}, {{"axis", axis}, {"exclusive", exclusive}, {"reverse", reverse}}).symbolic = axis == 1;
+        cases.add(OpKind::kCumSum, {drawn({2, 3, 2})}, {{"axis", axis}, {"exclusive", exclusive}, {"reverse", reverse}}).symbolic =
+            axis == 1;
 }
 
 void add_norms(Cases& cases) {
   for (const int64_t axis : {0, 1, 2})
-    for (const int64_t log : {0, 1}) cases.add(OpKind::kSoftmax, {drawn({2, 3, 2}, -3, 3)}, {{"axis", axis}, {"log", log}}).symbolic = axis == 1;
-  const std::vector<std::vector<GradientOperand>> operands = {
-      {drawn({2, 3, 4})}, {drawn({2, 3, 4}), drawn({4})}, {drawn({2, 3, 4}), drawn({3, 4}), drawn({4})}, {drawn({2, 3, 4}), missing(), drawn({1, 4})}, {drawn({2, 3, 4}), drawn({}), drawn({2, 3, 4})}};
+    for (const int64_t log : {0, 1})
+      cases.add(OpKind::kSoftmax, {drawn({2, 3, 2}, -3, 3)}, {{"axis", axis}, {"log", log}}).symbolic = axis == 1;
+  const std::vector<std::vector<GradientOperand>> operands = {{drawn({2, 3, 4})},
+                                                              {drawn({2, 3, 4}), drawn({4})},
+                                                              {drawn({2, 3, 4}), drawn({3, 4}), drawn({4})},
+                                                              {drawn({2, 3, 4}), missing(), drawn({1, 4})},
+                                                              {drawn({2, 3, 4}), drawn({}), drawn({2, 3, 4})}};
   for (size_t k = 0; k < operands.size(); ++k)
     for (const int64_t axis : {0, 1, 2})
       for (const int64_t stats : {0, 1}) {
@@ -58,7 +69,8 @@ void add_norms(Cases& cases) {
     cases.add(OpKind::kRmsNorm, {drawn({2, 3, 2})}, {{"axis", axis}, {"epsilon", 0.1}});
   }
   for (const Dims& dims : {Dims{2, 3}, Dims{2, 3, 2}, Dims{1, 3, 2, 2}})
-    cases.add(OpKind::kBatchNorm, {drawn(dims), drawn({3}), drawn({3}), drawn({3}), drawn({3}, 0.5, 2)}, {{"epsilon", 0.1}}).symbolic = dims.size() == 3;
+    cases.add(OpKind::kBatchNorm, {drawn(dims), drawn({3}), drawn({3}), drawn({3}), drawn({3}, 0.5, 2)}, {{"epsilon", 0.1}}).symbolic =
+        dims.size() == 3;
   for (const char* reduction : {"none", "sum", "mean"})
     for (const bool weighted : {false, true})
       for (const int64_t ignore : {-1, 2, 9}) {
@@ -72,8 +84,17 @@ void add_norms(Cases& cases) {
 }
 
 void add_matmuls(Cases& cases) {
-  const std::pair<Dims, Dims> shapes[] = {{{3}, {3}}, {{2, 3}, {3}}, {{3}, {3, 2}}, {{2, 3}, {3, 2}}, {{2, 2, 3}, {3, 2}}, {{2, 3}, {2, 3, 2}}, {{2, 1, 2, 3}, {2, 3, 1}}, {{2, 2, 3}, {3}},
-                                          {{3}, {2, 3, 2}}, {{0, 3}, {3, 2}}, {{2, 0}, {0, 2}}};
+  const std::pair<Dims, Dims> shapes[] = {{{3}, {3}},
+                                          {{2, 3}, {3}},
+                                          {{3}, {3, 2}},
+                                          {{2, 3}, {3, 2}},
+                                          {{2, 2, 3}, {3, 2}},
+                                          {{2, 3}, {2, 3, 2}},
+                                          {{2, 1, 2, 3}, {2, 3, 1}},
+                                          {{2, 2, 3}, {3}},
+                                          {{3}, {2, 3, 2}},
+                                          {{0, 3}, {3, 2}},
+                                          {{2, 0}, {0, 2}}};
   for (const auto& [a, b] : shapes) {
     cases.add(OpKind::kMatMul, {drawn(a), drawn(b)});
     cases.add(OpKind::kMatMul, {drawn(a), drawn(b)}).symbolic = true;
@@ -92,8 +113,9 @@ struct Window {
 };
 
 AttrList window_attrs(const Window& w, const char* layout, const char* format) {
-  return {{"strides", w.strides}, {"pads_begin", w.begin}, {"pads_end", w.end},          {"dilations", w.dilations},
-          {"group", w.group},     {"layout", std::string(layout)}, {"w_format", std::string(format)}};
+  return {{"strides", w.strides},           {"pads_begin", w.begin}, {"pads_end", w.end},
+          {"dilations", w.dilations},       {"group", w.group},      {"layout", std::string(layout)},
+          {"w_format", std::string(format)}};
 }
 
 void add_convolutions(Cases& cases) {
@@ -135,7 +157,8 @@ void add_convolutions(Cases& cases) {
       }
   // Their gradients, as ops of their own: image [1, 2, 5], filter [2, 1, 2], two groups, stride 2 -> windows [1, 2, 3].
   const Window window{{2}, {1}, {0}, {1}, 2};
-  for (const auto& [kind, a, b, result] : {std::tuple{OpKind::kConvInputGrad, Dims{1, 2, 3}, Dims{2, 1, 2}, Dims{1, 2, 5}}, {OpKind::kConvFilterGrad, Dims{1, 2, 5}, Dims{1, 2, 3}, Dims{2, 1, 2}}}) {
+  for (const auto& [kind, a, b, result] : {std::tuple{OpKind::kConvInputGrad, Dims{1, 2, 3}, Dims{2, 1, 2}, Dims{1, 2, 5}},
+                                           {OpKind::kConvFilterGrad, Dims{1, 2, 5}, Dims{1, 2, 3}, Dims{2, 1, 2}}}) {
     AttrList attrs = window_attrs(window, "nchw", "");
     attrs.push_back({"shape", shape(result)});
     cases.add(kind, {drawn(a), drawn(b)}, attrs);
@@ -162,9 +185,17 @@ void add_pools(Cases& cases) {
           x.erase(x.begin() + 1);
           x.push_back(p.x[1]);
         }
-        const AttrList attrs = {{"kind", std::string(kind)}, {"kernel", p.kernel},        {"strides", p.strides},     {"pads_begin", p.begin}, {"pads_end", p.end},
-                                {"dilations", p.dilations},  {"ceil_mode", p.ceil},       {"auto_pad", p.auto_pad},   {"layout", std::string(layout)},
-                                {"count_include_pad", int64_t{p.x[0] == 2}}, {"p", int64_t{3}}};
+        const AttrList attrs = {{"kind", std::string(kind)},
+                                {"kernel", p.kernel},
+                                {"strides", p.strides},
+                                {"pads_begin", p.begin},
+                                {"pads_end", p.end},
+                                {"dilations", p.dilations},
+                                {"ceil_mode", p.ceil},
+                                {"auto_pad", p.auto_pad},
+                                {"layout", std::string(layout)},
+                                {"count_include_pad", int64_t{p.x[0] == 2}},
+                                {"p", int64_t{3}}};
         cases.add(OpKind::kPool, {drawn(x, 0.1, 2)}, attrs);
       }
   for (const char* layout : {"nchw", "nhwc"}) {
@@ -173,7 +204,8 @@ void add_pools(Cases& cases) {
     GradientOperand image = drawn(x);
     image.varied = false;
     for (const char* kind : {"max", "avg"}) {
-      const AttrList attrs = {{"kind", std::string(kind)}, {"kernel", Dims{2}}, {"strides", Dims{2}}, {"layout", std::string(layout)}, {"shape", shape(x)}};
+      const AttrList attrs = {
+          {"kind", std::string(kind)}, {"kernel", Dims{2}}, {"strides", Dims{2}}, {"layout", std::string(layout)}, {"shape", shape(x)}};
       cases.add(OpKind::kPoolGrad, {drawn(dy), std::string_view(kind) == "max" ? image : missing()}, attrs);
     }
   }
@@ -181,10 +213,17 @@ void add_pools(Cases& cases) {
 
 void add_resizes(Cases& cases) {
   for (const char* mode : {"nearest", "linear", "cubic"})
-    for (const char* coordinate : {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_crop_and_resize"})
+    for (const char* coordinate :
+         {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_crop_and_resize"})
       for (const Dims& sizes : {Dims{2, 5}, Dims{4, 1}}) {
-        AttrList attrs = {{"axes", Dims{0, 2}}, {"sizes", shape(sizes)}, {"mode", std::string(mode)}, {"coordinate_mode", std::string(coordinate)}, {"roi", std::vector<double>{0.1, -0.3, 0.8, 1.2}},
-                          {"extrapolation_value", 3.0}, {"exclude_outside", int64_t{sizes[1] == 5}}, {"antialias", int64_t{mode[0] != 'n' && sizes[0] == 2}}};
+        AttrList attrs = {{"axes", Dims{0, 2}},
+                          {"sizes", shape(sizes)},
+                          {"mode", std::string(mode)},
+                          {"coordinate_mode", std::string(coordinate)},
+                          {"roi", std::vector<double>{0.1, -0.3, 0.8, 1.2}},
+                          {"extrapolation_value", 3.0},
+                          {"exclude_outside", int64_t{sizes[1] == 5}},
+                          {"antialias", int64_t{mode[0] != 'n' && sizes[0] == 2}}};
         cases.add(OpKind::kResize, {drawn({3, 2, 3})}, attrs);
         attrs.push_back({"shape", shape({3, 2, 3})});
         cases.add(OpKind::kResizeGrad, {drawn({sizes[0], 2, sizes[1]})}, attrs);
@@ -195,12 +234,16 @@ void add_attentions(Cases& cases) {
   for (const auto& [heads, shared] : {std::pair<int64_t, int64_t>{2, 2}, {2, 1}, {4, 2}})
     for (const double softcap : {0.0, 1.5})
       for (const int64_t causal : {0, 1}) {
-        const std::vector<GradientOperand> masks = {missing(), drawn({2, 3}), drawn({1, heads, 2, 3}), integers({2, 3}, {1, 0, 1, 1, 1, 0}, DType::kBool)};
+        const std::vector<GradientOperand> masks = {missing(), drawn({2, 3}), drawn({1, heads, 2, 3}),
+                                                    integers({2, 3}, {1, 0, 1, 1, 1, 0}, DType::kBool)};
         for (size_t k = 0; k < masks.size(); ++k) {
           AttrList attrs = {{"softcap", softcap}, {"causal", causal}};
           if (k == 1) attrs.push_back({"scale", 0.7});
           if (k == 2) attrs.push_back({"causal_offset", Shape{1}});
-          cases.add(OpKind::kAttention, {drawn({2, heads, 2, 2}), drawn({2, shared, 3, 2}), drawn({2, shared, 3, 2}), masks[k], k == 3 ? integers({2}, {3, 1}) : missing()}, attrs);
+          cases.add(OpKind::kAttention,
+                    {drawn({2, heads, 2, 2}), drawn({2, shared, 3, 2}), drawn({2, shared, 3, 2}), masks[k],
+                     k == 3 ? integers({2}, {3, 1}) : missing()},
+                    attrs);
         }
       }
   cases.add(OpKind::kAttention, {drawn({2, 3, 5, 7}), drawn({2, 3, 4, 7}), drawn({2, 3, 4, 6})}).symbolic = true;

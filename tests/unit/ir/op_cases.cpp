@@ -27,8 +27,10 @@ EvalTensor parse_tensor(std::istringstream& line) {
   while (std::getline(inside, word, ',')) dims.push_back(integer(word));
   EvalTensor t = EvalTensor::make(parse_dtype(dtype), dims);
   for (size_t k = 0; line >> word; ++k) {
-    if (t.floating()) t.f.at(k) = number(word);
-    else t.i.at(k) = integer(word);
+    if (t.floating())
+      t.f.at(k) = number(word);
+    else
+      t.i.at(k) = integer(word);
   }
   return t;
 }
@@ -70,10 +72,14 @@ std::vector<OpCase> load_op_cases(const std::string& name) {
     std::istringstream line(text);
     std::string key;
     line >> key;
-    if (key == "case") line >> cases.emplace_back().name;
-    else if (key == "op") line >> cases.back().op;
-    else if (key == "in") cases.back().inputs.push_back(parse_tensor(line));
-    else if (key == "out") cases.back().outputs.push_back(parse_tensor(line));
+    if (key == "case")
+      line >> cases.emplace_back().name;
+    else if (key == "op")
+      line >> cases.back().op;
+    else if (key == "in")
+      cases.back().inputs.push_back(parse_tensor(line));
+    else if (key == "out")
+      cases.back().outputs.push_back(parse_tensor(line));
     if (key != "attr") continue;
     std::string attr;
     line >> attr;

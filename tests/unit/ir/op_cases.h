@@ -11,8 +11,8 @@ namespace nnc::test {
 struct OpCase {
   std::string name, op;
   AttrList attrs;
-  std::vector<EvalTensor> inputs;    // dtype kInvalid: absent
-  std::vector<EvalTensor> outputs;   // dtype kInvalid: not checked
+  std::vector<EvalTensor> inputs;   // dtype kInvalid: absent
+  std::vector<EvalTensor> outputs;  // dtype kInvalid: not checked
 };
 
 // The cases of tests/unit/ir/cases/NAME.txt.
@@ -21,7 +21,8 @@ std::vector<OpCase> load_op_cases(const std::string& name);
 // Names arguments and results of the only entry by their number, as the verifier wants them.
 void number_arguments(Module& m);
 
-// All results of the op on a fresh graph whose inputs are the operands. `anchored`: floats stay f64. `expanded`: of what the row's expand makes of it, which must verify.
+// All results of the op on a fresh graph whose inputs are the operands. `anchored`: floats stay f64. `expanded`: of what the row's expand
+// makes of it, which must verify.
 struct RunMode {
   bool anchored = true, expanded = false;
 };
