@@ -28,8 +28,24 @@ struct Probe {
   // A kernel dim in terms of the graph's symbols.
   Dim outer(SymbolTable& symbols, const Dim& d) {
     std::map<SymbolId, Dim> map;
-    for (size_t s = 0; s < k.launch_dims().size(); ++s) map[SymbolId(s)] = k.launch_dims()[s];
+    for (const Term& t : d.terms())
+      for (const uint32_t s : t.mono.s)
+        if (s != 0) map[SymbolId(s - 1)] = outer_symbol(symbols, SymbolId(s - 1));
     return symbols.substitute(d, map);
+  }
+  Dim outer_symbol(SymbolTable& symbols, SymbolId id) {
+    const Symbol s = k.symbols()[id];
+    if (s.kind != SymKind::kDerived) return k.launch_dims()[id.index()];
+    const Dim a = outer(symbols, s.a), b = outer(symbols, s.b);
+    switch (s.op) {
+      case SymOp::kFloorDiv: return symbols.floordiv(a, b);
+      case SymOp::kMod: return symbols.mod(a, b);
+      case SymOp::kMin: return symbols.min(a, b);
+      case SymOp::kMax: return symbols.max(a, b);
+      case SymOp::kOpaqueAdd: return symbols.add(a, b);
+      case SymOp::kOpaqueMul: return symbols.mul(a, b);
+      default: NNC_CHECK(false, "kernels derive no other symbols"); return {};
+    }
   }
 };
 

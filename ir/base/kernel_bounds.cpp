@@ -20,6 +20,8 @@ class BoundsProof {
   explicit BoundsProof(const Kernel& k) : k_(k) {}
 
   BoundsReport run() {
+    for (const Dim& g : k_.grid)
+      if (g.is_const() && g.constant() <= 0) return {};  // no task ever runs
     for (size_t i = 0; i < k_.symbols.size(); ++i) symbol(SymbolId(i));
     first_ = k_.symbols.size();
     for (size_t i = 0; i < 3; ++i) {
@@ -329,6 +331,7 @@ class BoundsProof {
     const Dim begin = value(s.index), end = value(s.index2);
     Dim last = minus(end, 1);
     if (const auto length = DimPoly::sub(end, begin)) {
+      if (length->is_const() && length->constant() <= 0) return;  // no round ever runs
       if (length->is_const() && length->constant() > 0) last = or_opaque(DimPoly::add(begin, (length->constant() - 1) / s.n * s.n));
       else if (p_.divisor(*length) % s.n == 0) last = minus(end, s.n);
     }

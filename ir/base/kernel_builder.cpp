@@ -23,14 +23,29 @@ Dim KernelBuilder::import_dim(const SymbolTable& outer, const Dim& d) {
     for (uint32_t s : t.mono.s) {
       if (s == 0 || imported_.contains(SymbolId(s - 1))) continue;
       const SymbolId from(s - 1);
-      const Symbol& o = outer[from];
-      const SymbolId id = k_.symbols.input(cat("d", k_.symbols.size()), o.lo, o.hi, o.divisor, outer.typical(Dim(from)));
-      launch_dims_.resize(id.index() + 1);
-      launch_dims_[id.index()] = Dim(from);
-      imported_[from] = Dim(id);
+      const Dim local = import_symbol(outer, from);
+      imported_[from] = local;
     }
   }
   return k_.symbols.substitute(d, imported_);
+}
+
+// Quotients and the like keep their definition, which proofs of bounds need; what the kernel could not spell is a value of the launch.
+Dim KernelBuilder::import_symbol(const SymbolTable& outer, SymbolId from) {
+  const Symbol o = outer[from];
+  if (o.kind == SymKind::kDerived && (o.op == SymOp::kFloorDiv || o.op == SymOp::kMod || o.op == SymOp::kMin || o.op == SymOp::kMax)) {
+    const Dim a = import_dim(outer, o.a), b = import_dim(outer, o.b);
+    switch (o.op) {
+      case SymOp::kFloorDiv: return k_.symbols.floordiv(a, b);
+      case SymOp::kMod: return k_.symbols.mod(a, b);
+      case SymOp::kMin: return k_.symbols.min(a, b);
+      default: return k_.symbols.max(a, b);
+    }
+  }
+  const SymbolId id = k_.symbols.input(cat("d", k_.symbols.size()), o.lo, o.hi, o.divisor, outer.typical(Dim(from)));
+  launch_dims_.resize(id.index() + 1);
+  launch_dims_[id.index()] = Dim(from);
+  return Dim(id);
 }
 
 BufId KernelBuilder::param(std::string name, DType elem, Dim extent, Access access, int align) {

@@ -34,7 +34,8 @@ class KernelBuilder {
   KernelBuilder& operator=(const KernelBuilder&) = delete;
 
   // ---- parameters, symbols, grid
-  // The kernel-local dim for a dim of the graph: every distinct symbol (derived ones too) of `outer` becomes one kernel symbol with the same bounds, divisor and typical size.
+  // The kernel-local dim for a dim of the graph: every distinct symbol of `outer` becomes one kernel symbol with the same bounds, divisor and typical size; quotients, remainders,
+  // minima and maxima are derived again from theirs.
   // `launch_dims()` lists, per kernel symbol, the outer dim that the launch evaluates. Kernel symbols derived later (symbols().floordiv ...) are computed from the others by
   // who runs the kernel (complete_dims); `dim` spells them out, so that kernel text never reads one.
   Dim import_dim(const SymbolTable& outer, const Dim& d);
@@ -127,6 +128,7 @@ class KernelBuilder {
   Kernel finish(League league = League::kStrict);
 
  private:
+  Dim import_symbol(const SymbolTable& outer, SymbolId from);
   Expr made(ExprNode n);
   Expr leaf(ExprOp op, uint64_t bits = 0);
   StmtId emit(Stmt s);
