@@ -165,12 +165,23 @@ class BoundsProof {
     return range(Dim(int_min(t.elem)), Dim(static_cast<int64_t>(int_max(t.elem))));
   }
 
+  // A number that an index is made of: clamped constants are followed, all else has the bounds of its type.
+  Dim element(const ExprNode& n) {
+    const bool is_signed = n.type.kind == KType::kElem && is_signed_int(n.type.elem);
+    if (is_signed && n.op == ExprOp::kConst) {
+      const int unused = 64 - dtype_bits(n.type.elem);
+      return int64_t(n.bits << unused) >> unused;
+    }
+    if (is_signed && (n.op == ExprOp::kMin || n.op == ExprOp::kMax)) return extreme(n.op == ExprOp::kMin ? Atom::kMin : Atom::kMax, value(n.a), value(n.b));
+    return of_type(n.type);
+  }
+
   // ---- expressions: an index value, by lane
   Dim value(ExprId e) {
     const ExprNode& n = k_.exprs[e];
     const auto a = [&] { return value(n.a); };
     const auto b = [&] { return value(n.b); };
-    if (n.type.kind != KType::kIndex) return of_type(n.type);
+    if (n.type.kind != KType::kIndex) return element(n);
     switch (n.op) {
       case ExprOp::kConst: return int64_t(n.bits);
       case ExprOp::kVar: return variable(n.var);
@@ -207,7 +218,7 @@ class BoundsProof {
       case ExprOp::kMax: return extreme(Atom::kMax, a(), b());
       case ExprOp::kSelect: return extreme(Atom::kEither, value(n.b), value(n.c));
       case ExprOp::kAbs: return range(Dim(0), std::nullopt);
-      case ExprOp::kCastZext: case ExprOp::kCastSext: return k_.exprs[n.a].type.kind == KType::kIndex ? a() : of_type(k_.exprs[n.a].type);
+      case ExprOp::kCastZext: case ExprOp::kCastSext: return a();
       case ExprOp::kExtract: {
         bool ok = true;
         const Dim lane = lane_number(k_.exprs[n.a].type.lanes), all = a();
