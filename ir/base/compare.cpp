@@ -32,7 +32,7 @@ bool same_special(double a, double b) { return (std::isnan(a) && std::isnan(b)) 
 
 class Comparer {
  public:
-  Comparer(const Tensor& got, const Tensor& expected, Tolerance tolerance)
+  Comparer(const Tensor& got, const Tensor& expected, CompareTolerance tolerance)
       : got_(got), expected_(expected), tolerance_(tolerance), dtype_(got.dtype()), is_exact_(dtype_ == DType::kBool) {}
 
   Comparison run() {
@@ -154,7 +154,7 @@ class Comparer {
 
   const Tensor& got_;
   const Tensor& expected_;
-  Tolerance tolerance_;
+  CompareTolerance tolerance_;
   DType dtype_;
   bool is_exact_;
   Comparison out_;
@@ -174,7 +174,7 @@ std::string Comparison::str() const {
   return out;
 }
 
-Result<Comparison> compare(const Tensor& got, const Tensor& expected, Tolerance tolerance) {
+Result<Comparison> compare(const Tensor& got, const Tensor& expected, CompareTolerance tolerance) {
   NNC_CHECK(got.valid() && expected.valid(), "two tensors to compare");
   if (got.dtype() != expected.dtype() || got.dims() != expected.dims())
     return Error(Code::kMismatch, cat("got ", type_text(got), ", expected ", type_text(expected)));

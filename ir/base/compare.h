@@ -11,7 +11,7 @@
 namespace nnc {
 
 // An element passes if |got - expected| <= atol + rtol * |expected|. NaN passes against NaN only, an infinity against the same one.
-struct Tolerance {
+struct CompareTolerance {
   double rtol = 1e-5, atol = 1e-8;
 };
 
@@ -36,6 +36,6 @@ struct Comparison {
 
 // Strings and bools compare exactly, integers by the same rule as floats but with exact differences, complex numbers by modulus. Another
 // dtype or other extents are a kMismatch error.
-Result<Comparison> compare(const Tensor& got, const Tensor& expected, Tolerance tolerance = {});
+Result<Comparison> compare(const Tensor& got, const Tensor& expected, CompareTolerance tolerance = {});
 
 }  // namespace nnc

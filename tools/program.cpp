@@ -1,0 +1,184 @@
+#include "tools/program.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "codegen/api/load.h"
+#include "ir/support/text.h"
+#include "runtime/cpu_device.h"
+#include "tools/command.h"
+
+namespace nnc::tool {
+
+namespace {
+
+int64_t now_ns() { return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+size_t nodes_of(const Module& m) {
+  size_t n = 0;
+  for (const auto& e : m.entries) n += e->graph->node_count();
+  return n;
+}
+
+std::string opset_text(const OnnxInterface& m) {
+  const auto found = m.opsets.find("");
+  return found == m.opsets.end() ? std::string("no opset") : cat("opset ", found->second);
+}
+
+std::string base_name(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? path : path.substr(slash + 1);
+}
+
+int64_t weight_bytes(const Module& m) {
+  int64_t n = 0;
+  for (uint32_t c = 0; c < m.constant_count(); ++c) n += static_cast<int64_t>(m.constant(ConstId(c)).bytes());
+  return n;
+}
+
+}  // namespace
+
+Stopwatch::Stopwatch() : start_(now_ns()) {}
+
+double Stopwatch::take() {
+  const int64_t now = now_ns(), passed = now - start_;
+  start_ = now;
+  return static_cast<double>(passed) * 1e-9;
+}
+
+Result<BuildOptions> build_options(const Arguments& a, std::string_view fallback) {
+  BuildOptions out;
+  std::string list;
+  for (const std::string& t : a.all("target")) append(list, list.empty() ? "" : ",", t);
+  NNC_ASSIGN(out.targets, parse_targets(list.empty() ? fallback : std::string_view(list)));
+  NNC_ASSIGN(const int64_t level, a.integer("level", 2, 0, 2));
+  out.compile.level = static_cast<int>(level);
+  out.compile.pipeline.level = out.compile.level;
+  out.compile.league = a.text("league", "strict") == "fast" ? League::kFast : League::kStrict;
+  out.compile.host.use_cache = !a.has("no-cache");
+  NNC_ASSIGN(out.compile.pipeline.limits, limits_from(a));
+  return out;
+}
+
+Result<std::unique_ptr<Module>> prepare_module(const ModelFile& model, const ModelOptions& options, const BuildOptions& build, const std::map<std::string, Tensor>& given, Console& console,
+                                               PhaseTimes* times) {
+  Stopwatch watch;
+  NNC_ASSIGN(auto module, import_model(model, options, given, console));
+  times->import = watch.take();
+  const size_t imported = nodes_of(*module);
+  console.phase("import", base_name(model.path), cat(opset_text(model.onnx), ", ", model.onnx.nodes, " nodes, ", human_bytes(static_cast<uint64_t>(weight_bytes(*module))), " of weights"), times->import);
+  std::map<std::string, int64_t> changes;
+  CompileOptions compile = build.compile;
+  compile.pipeline.after_each = [&changes](const PassReport& r, const Module&) { changes[r.name] += r.changes; };
+  NNC_TRY(simplify_module(*module, compile));
+  times->simplify = watch.take();
+  std::string detail;
+  for (const auto& [name, n] : changes)
+    if (n > 0) append(detail, detail.empty() ? "" : ", ", name, " ", n);
+  console.phase("simplify", cat(imported, " -> ", nodes_of(*module)), compile.level == 0 ? std::string("-O0: as imported") : detail, times->simplify);
+  return module;
+}
+
+Result<CompiledProgram> compile_module(const Module& module, const Target& target, const BuildOptions& build, Console& console, PhaseTimes* times) {
+  Stopwatch watch;
+  CompileOptions compile = build.compile;
+  size_t groups = 0;
+  std::string kernels = "0";
+  double optimize = 0, plan = 0;
+  compile.pipeline.after_each = [&](const PassReport&, const Module& m) {
+    optimize += watch.take();
+    groups = nodes_of(m);
+  };
+  compile.progress = [&](std::string_view phase, std::string_view detail) {
+    if (phase == "plan") plan = watch.take();
+    else kernels = detail;
+  };
+  const size_t before = nodes_of(module);
+  NNC_ASSIGN(CompiledProgram out, compile_for_target(module, target, compile));
+  const double native = watch.take();
+  std::string heroes;
+  for (const auto& [skeleton, n] : out.skeletons) append(heroes, heroes.empty() ? "" : ", ", n, " ", skeleton);
+  console.phase("fuse", cat(before, " -> ", groups), heroes, optimize);
+  console.phase("plan", target.name, cat(out.program.kernels.size(), " distinct kernels, ", out.program.entries.size(), out.program.entries.size() == 1 ? " entry" : " entries"), plan);
+  if (!out.units.empty()) console.phase("kernels", target.name, kernels, native);
+  times->optimize += optimize;
+  times->plan += plan;
+  times->kernels += native;
+  return out;
+}
+
+Result<int> threads_from(const Arguments& a) {
+  NNC_ASSIGN(const int64_t n, a.integer("threads", 0, 0, ThreadPool::kMaxThreads));
+  return static_cast<int>(n);
+}
+
+Result<std::shared_ptr<Device>> make_device(const Arguments& a, int threads) {
+  const std::string name = a.text("device", "cpu");
+  if (name == "cpu") {
+    ThreadPoolOptions pool;
+    pool.threads = threads;
+    return make_cpu_device(pool);
+  }
+  return Error(Code::kNoDevice, cat("the device ", quote(name), " is not available in this build")).with("try: nnc devices, or --device cpu");
+}
+
+std::string counts_text(const CodeCounts& n, std::string_view device) {
+  std::string out;
+  auto part = [&out](int64_t count, std::string_view what) {
+    if (count > 0) append(out, out.empty() ? "" : " · ", count, " ", what);
+  };
+  part(n.native, cat("native ", device));
+  part(n.library, "library");
+  part(n.vm, "vm");
+  part(n.host, "host");
+  return out.empty() ? "none" : out;
+}
+
+Status check_requirements(const Arguments& a, const Executable& executable) {
+  if (!a.has("require")) return {};
+  return executable.require_native();
+}
+
+Result<Prepared> prepare(const Arguments& a, Console& console, const PrepareRequest& request) {
+  Prepared out;
+  NNC_ASSIGN(const Limits limits, limits_from(a));
+  NNC_ASSIGN(out.model, open_model(a.positionals[0], limits));
+  const Interface& interface = out.model.interface;
+  NNC_ASSIGN(out.options, model_options(a, interface, true));
+  for (const auto& [name, size] : request.dims) out.options.dims[name] = DimSpec::size(size);
+  Budget budget(limits);
+  NNC_ASSIGN(out.given, read_inputs(a, interface, console, budget));
+  NNC_ASSIGN(const int64_t seed, a.integer("seed", 0, 0, INT64_MAX));
+  NNC_ASSIGN(const BuildOptions build, build_options(a, "cpu"));
+  NNC_ASSIGN(std::shared_ptr<Device> device, make_device(a, request.threads));
+
+  // Values of random inputs wait for the module, which knows how large an index may be; their sizes do not.
+  const std::map<std::string, int64_t> sizes = typical_sizes(out.options.dims);
+  GivenInputs shaped = out.given;
+  Console quiet(Terminal{[](std::string_view) {}, [](std::string_view) {}});
+  NNC_TRY(make_inputs(shaped, interface, sizes, {}, static_cast<uint64_t>(seed), quiet, budget));
+  NNC_ASSIGN(const auto module, prepare_module(out.model, out.options, build, shaped.tensors(), console, &out.times));
+  NNC_TRY(make_inputs(out.given, interface, sizes, index_limits(*module), static_cast<uint64_t>(seed), console, budget));
+
+  const Target& target = build.targets.back();  // "cpu" lists this machine's own level last
+  if (!device->runs(target.name)) return Error(Code::kIncompatible, cat("the device ", quote(device->name()), " does not run programs for ", target.name)).with(cat("try: --device ", target.name.substr(0, target.name.find(':'))));
+  out.target = target.name;
+  NNC_ASSIGN(const CompiledProgram compiled, compile_module(*module, target, build, console, &out.times));
+  Stopwatch watch;
+  NNC_ASSIGN(out.executable, load_compiled(compiled, device));
+  out.times.load = watch.take();
+  NNC_TRY(check_requirements(a, *out.executable));
+  out.entry = a.text("entry", out.executable->entry_names().front());
+  const Program& program = out.executable->program();
+  const auto entry = std::ranges::find(program.entries, out.entry, &PlanEntry::name);
+  if (entry == program.entries.end()) return unknown_name(Code::kUnknownName, "entry", out.entry, out.executable->entry_names());
+  for (const PlanArg& arg : entry->args) {
+    if (arg.state >= 0) continue;
+    const auto found = out.given.inputs.find(arg.name);
+    NNC_CHECK(found != out.given.inputs.end(), "every input of the entry is one of the model");
+    out.arguments.push_back(found->second.tensor);
+  }
+  return out;
+}
+
+}  // namespace nnc::tool
