@@ -1,5 +1,6 @@
 #include "codegen/compile.h"
 
+#include "codegen/cuda/nvrtc.h"
 #include "codegen/emit.h"
 #include "ir/support/text.h"
 
@@ -23,8 +24,9 @@ void report(const CompileOptions& o, std::string_view phase, std::string_view de
   if (o.progress) o.progress(phase, detail);
 }
 
-Status build_cpu_code(CompiledProgram& out, const std::vector<Kernel>& kernels, const Target& target, const CompileOptions& options) {
-  std::vector<CompileUnit> units;
+// Units of a fixed number of kernels, their sources by `emit`.
+using Emit = std::function<std::string(const std::vector<std::pair<const Kernel*, std::string>>&)>;
+void make_units(CompiledProgram& out, const std::vector<Kernel>& kernels, const Emit& emit) {
   for (size_t first = 0; first < kernels.size(); first += kKernelsPerUnit) {
     std::vector<std::pair<const Kernel*, std::string>> part;
     NativeUnit unit;
@@ -32,13 +34,39 @@ Status build_cpu_code(CompiledProgram& out, const std::vector<Kernel>& kernels, 
       part.push_back({&kernels[k], kernels[k].name});
       unit.kernels.push_back(static_cast<uint32_t>(k));
     }
-    unit.source = emit_cpu_unit(part, target);
-    units.push_back({unit.source});
+    unit.source = emit(part);
     out.units.push_back(std::move(unit));
   }
-  report(options, "kernels", cat(kernels.size(), " in ", units.size(), " units"));
-  NNC_ASSIGN(std::vector<Bytes> code, compile_cpu_units(units, target, options.host));
+}
+
+Status build_host_code(CompiledProgram& out, const Target& host, const CompileOptions& options) {
+  std::vector<CompileUnit> units;
+  for (const NativeUnit& u : out.units) units.push_back({u.source});
+  NNC_ASSIGN(std::vector<Bytes> code, compile_cpu_units(units, host, options.host));
   for (size_t u = 0; u < code.size(); ++u) out.units[u].code = std::move(code[u]);
+  return {};
+}
+
+Status build_code(CompiledProgram& out, const std::vector<Kernel>& kernels, const Target& target, const CompileOptions& options) {
+  switch (target.kind) {
+    case TargetKind::kVm: return {};
+    case TargetKind::kCpu: make_units(out, kernels, [&](const auto& part) { return emit_cpu_unit(part, target); }); break;
+    case TargetKind::kCuda: make_units(out, kernels, [&](const auto& part) { return emit_cuda_unit(part, target); }); break;
+    case TargetKind::kCudaEmu: make_units(out, kernels, [&](const auto& part) { return emit_cuda_unit(part, target, {.emulate = true, .header = true}); }); break;
+  }
+  report(options, "kernels", cat(kernels.size(), " in ", out.units.size(), " units"));
+  if (target.kind == TargetKind::kCpu) return build_host_code(out, target, options);
+  if (target.kind == TargetKind::kCudaEmu) {
+    // The emulator's kernels run on any machine that the project supports.
+    NNC_ASSIGN(const Target host, parse_target("cpu:x86-64-v3"));
+    return build_host_code(out, host, options);
+  }
+  NvrtcOptions nvrtc;
+  nvrtc.use_cache = options.host.use_cache;
+  for (NativeUnit& u : out.units) {
+    NNC_ASSIGN(CudaCode code, compile_cuda(u.source, target.sm, nvrtc));
+    u.code = std::move(code.code);
+  }
   return {};
 }
 }  // namespace
@@ -56,7 +84,7 @@ Result<CompiledProgram> compile_for_target(const Module& module, const Target& t
   out.program = std::move(planned.program);
   out.constants = std::move(planned.constants);
   out.skeletons = std::move(planned.skeletons);
-  if (target.kind == TargetKind::kCpu && options.native) NNC_TRY(build_cpu_code(out, planned.kernels, target, options));
+  if (options.native) NNC_TRY(build_code(out, planned.kernels, target, options));
   return out;
 }
 

@@ -196,10 +196,17 @@ void UnitEmitter::memory(SourceWriter& w, const Kernel& k, const Stmt& s) {
   }
   const std::string at = cat(buffer_name(k, s.buf), ", ", expr(k, s.index));
   h.sub = s.nt ? 1 : 0;
+  auto parts = [&](HelperKey& key) -> std::string {
+    if (s.mask.valid() || k.exprs[s.index].type.lanes > 1) return {};
+    const int lanes = d_.access_lanes(k, s, key.type);
+    if (lanes == key.type.lanes) return {};
+    key.pattern = {static_cast<uint8_t>(lanes)};
+    return cat("_by", lanes);
+  };
   if (s.kind == StmtKind::kLoad) {
     h.type = k.vars[s.var].type;
     h.what = s.mask.valid() ? HelperKey::kLoadMasked : HelperKey::kLoad;
-    h.name = cat(s.mask.valid() ? "load_masked_" : "load_", type(h.type), s.nt ? "_nt" : "");
+    h.name = cat(s.mask.valid() ? "load_masked_" : "load_", type(h.type), s.nt ? "_nt" : "", parts(h));
     std::vector<std::string> args{at};
     if (s.mask.valid()) {
       args.push_back(expr(k, s.mask));
@@ -213,7 +220,7 @@ void UnitEmitter::memory(SourceWriter& w, const Kernel& k, const Stmt& s) {
   } else if (s.kind == StmtKind::kStore) {
     h.type = k.exprs[s.value].type;
     h.what = s.mask.valid() ? HelperKey::kStoreMasked : HelperKey::kStore;
-    h.name = cat(s.mask.valid() ? "store_masked_" : "store_", type(h.type), s.nt ? "_nt" : "");
+    h.name = cat(s.mask.valid() ? "store_masked_" : "store_", type(h.type), s.nt ? "_nt" : "", parts(h));
     std::vector<std::string> args{at, expr(k, s.value)};
     if (s.mask.valid()) args.push_back(expr(k, s.mask));
     w.line(call(k, h, args) + ";");

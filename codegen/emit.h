@@ -35,7 +35,7 @@ struct HelperKey {
   ExprOp op = ExprOp::kCount;
   KType type, from;
   KType other;                   // mma: the second factor
-  std::vector<uint8_t> pattern;  // shuffles; copies: bytes, or groups left pending; fragment loads: transposed
+  std::vector<uint8_t> pattern;  // shuffles; copies: bytes, or groups left pending; fragment loads: transposed; loads and stores: lanes of one access, where they are fewer
   enum What : uint8_t { kOp, kLoad, kLoadMasked, kStore, kStoreMasked, kCheck, kAtomic, kWarp, kFragment, kCopy } what = kOp;
   uint8_t sub = 0;      // AtomicOp, WarpOp, FragOp; for loads and stores: 1 streaming
   bool operator<(const HelperKey& o) const { return name < o.name; }
@@ -54,6 +54,8 @@ class Dialect {
   virtual std::string alloc(const Kernel& k, const KBuffer& b, const std::string& name) const = 0;
   virtual std::string barrier(Scope s) const = 0;
   virtual std::string prefetch(const std::string& buffer, const std::string& index) const { return cat("__builtin_prefetch(&", buffer, "[", index, "]);"); }
+  // How many lanes of a load or store of neighbours one access may take: all, or fewer where the target wants alignment that is not proved.
+  virtual int access_lanes(const Kernel&, const Stmt&, const KType& t) const { return t.lanes; }
   virtual std::string unroll() const { return {}; }  // line before a loop that the tree wants unrolled
   virtual std::string thread_name() const { return "0"; }
   virtual bool operators_on(const KType& t) const = 0;  // `a + b` works on this type as kernel IR means it

@@ -76,6 +76,11 @@ class CudaDialect : public Dialect {
   std::string thread_name() const override { return "NNC_THREAD"; }
   std::string barrier(Scope s) const override { return s == Scope::kWarp ? "NNC_WARP_BARRIER();" : "NNC_BARRIER();"; }
   std::string prefetch(const std::string& buffer, const std::string& index) const override { return cat("nnc_prefetch(", buffer, ", ", index, ");"); }
+  int access_lanes(const Kernel& k, const Stmt& s, const KType& t) const override {
+    const int bytes = element_bytes(t.elem), whole = std::max(1, std::min<int>(t.lanes, 16 / bytes));
+    const int64_t proved = known_divisor(k, s.index);
+    return proved >= whole ? t.lanes : static_cast<int>(proved);
+  }
   std::string unroll() const override { return "NNC_UNROLL"; }
   std::string alloc(const Kernel& k, const KBuffer& b, const std::string& name) const override;
   void prelude(SourceWriter& w, const std::set<KType>& types, bool index64) const override;
@@ -84,6 +89,7 @@ class CudaDialect : public Dialect {
   void close_kernel(SourceWriter& w, const Kernel& k) const override;
 
  private:
+  int64_t known_divisor(const Kernel& k, ExprId e) const;
   void define_memory(SourceWriter& w, const HelperKey& h) const;
   void define_fragment(SourceWriter& w, const HelperKey& h) const;
   void entry(SourceWriter& w, const Kernel& k) const;
@@ -91,7 +97,30 @@ class CudaDialect : public Dialect {
   const CudaEmitOptions& o_;
   mutable std::string symbol_;  // of the kernel that is open
   mutable SharedPlan shared_;
+  mutable std::map<VarId, StmtId> defined_;  // by its statement, for variables that have one value
 };
+
+// The largest power of two, up to 16, that is proved to divide an index.
+int64_t CudaDialect::known_divisor(const Kernel& k, ExprId id) const {
+  constexpr int64_t kMost = 16;
+  auto power = [&](int64_t v) { return v == 0 ? kMost : std::min(int64_t(kMost), v & -v); };
+  const ExprNode& e = k.exprs[id];
+  auto of = [&](ExprId x) { return known_divisor(k, x); };
+  switch (e.op) {
+    case ExprOp::kConst: return power(static_cast<int64_t>(e.bits));
+    case ExprOp::kDim: return power(k.symbols[SymbolId(static_cast<uint32_t>(e.bits))].divisor);
+    case ExprOp::kMul: return std::min(kMost, of(e.a) * of(e.b));
+    case ExprOp::kAdd: case ExprOp::kSub: case ExprOp::kMin: case ExprOp::kMax: case ExprOp::kFloorMod: return std::min(of(e.a), of(e.b));
+    case ExprOp::kSelect: return std::min(of(e.b), of(e.c));
+    case ExprOp::kVar: {
+      const auto it = defined_.find(e.var);
+      if (it == defined_.end()) return 1;
+      const Stmt& s = k.stmts[it->second];
+      return s.kind == StmtKind::kFor ? std::min(of(s.index), power(s.n)) : of(s.value);
+    }
+    default: return 1;
+  }
+}
 
 std::string CudaDialect::alloc(const Kernel& k, const KBuffer& b, const std::string& name) const {
   const std::string e = scalar_name(b.elem), n = cat(b.extent.constant());
@@ -204,7 +233,8 @@ void CudaDialect::define(SourceWriter& w, const HelperKey& h) const {
 }
 
 void CudaDialect::define_memory(SourceWriter& w, const HelperKey& h) const {
-  const std::string t = cuda_type(h.type), nt = h.sub ? "_nt" : "";
+  const std::string t = cuda_type(h.type), nt = h.pattern.empty() ? h.sub ? "_nt" : "" : "_by";
+  const std::string vector = h.pattern.empty() || h.what == HelperKey::kCopy ? t : cat(t, ", ", int(h.pattern[0]));
   const std::string m = cuda_type(KType::mask(h.type.lanes));
   auto function = [&](const std::string& result, const std::string& params, const std::string& body) {
     w.line(cat("template <class P, class I> NNC_FN ", result, " ", h.name, "(P p, I i", params, ") { ", body, " }"));
@@ -212,8 +242,8 @@ void CudaDialect::define_memory(SourceWriter& w, const HelperKey& h) const {
   static constexpr const char* kAtomics[] = {"add", "min", "max", "or", "cas"};
   static constexpr const char* kWarps[] = {"shfl_xor", "shfl_up", "shfl_down", "shfl_idx", "ballot", "any", "all"};
   switch (h.what) {
-    case HelperKey::kLoad: return function(t, "", cat("return nnc_load", nt, "<", t, ">(p, i);"));
-    case HelperKey::kStore: return function("void", cat(", ", t, " v"), cat("nnc_store", nt, "<", t, ">(p, i, v);"));
+    case HelperKey::kLoad: return function(t, "", cat("return nnc_load", nt, "<", vector, ">(p, i);"));
+    case HelperKey::kStore: return function("void", cat(", ", t, " v"), cat("nnc_store", nt, "<", vector, ">(p, i, v);"));
     case HelperKey::kLoadMasked: return function(t, cat(", ", m, " m, ", t, " other"), cat("return nnc_load_masked<", t, ">(p, i, m, other);"));
     case HelperKey::kStoreMasked: return function("void", cat(", ", t, " v, ", m, " m"), cat("nnc_store_masked<", t, ">(p, i, v, m);"));
     case HelperKey::kAtomic: {
@@ -280,6 +310,9 @@ void CudaDialect::define_fragment(SourceWriter& w, const HelperKey& h) const {
 void CudaDialect::open_kernel(SourceWriter& w, const Kernel& k, const std::string& symbol) const {
   symbol_ = symbol;
   shared_ = plan_shared(k);
+  defined_.clear();
+  for (uint32_t s = 0; s < k.stmts.size(); ++s)
+    if (const Stmt& x = k.stmts[StmtId(s)]; x.kind == StmtKind::kLet || x.kind == StmtKind::kFor) defined_[x.var] = StmtId(s);
   std::set<uint32_t> aliased;
   for (const InPlacePair& p : k.in_place) aliased.insert(p.input);
   if (shared_.bytes > kStaticShared && !o_.emulate) w.line("extern __shared__ __align__(16) unsigned char nnc_shared[];");

@@ -30,7 +30,8 @@ struct Planted {
   const char* name;
   EmuFault fault;
   std::function<void(Bench&, bool faulty)> build;
-  bool hides_input = false;  // the faulty run gets an input of which half was never written
+  bool hides_input = false;   // the faulty run gets an input of which half was never written
+  bool shifts_input = false;  // the faulty run gets an input that begins one element late
 };
 
 void neighbour_through_shared(Bench& b, bool barrier) {
@@ -105,10 +106,11 @@ const std::vector<Planted>& planted() {
        }},
       {"uninitialised global", EmuFault::kUninitialised, [](Bench& b, bool) { b.k.store(b.y, b.id(), b.k.load(b.x, b.id(), 1)); }, true},
       {"misaligned vector", EmuFault::kMisaligned,
-       [](Bench& b, bool faulty) {
+       [](Bench& b, bool) {
          const Expr at = b.k.mul(b.k.floordiv(b.id(), b.i(4)), b.i(4));
-         b.k.if_(b.k.lt(b.id(), b.i(4)), [&] { b.k.store(b.y, b.id(), b.k.hreduce(ExprOp::kReduceAdd, b.k.load(b.x, b.k.add(at, b.i(faulty)), 4))); });
-       }},
+         b.k.store(b.y, b.id(), b.k.hreduce(ExprOp::kReduceAdd, b.k.load(b.x, at, 4)));
+       },
+       false, true},
       {"shuffle without all lanes", EmuFault::kWarpMask,
        [](Bench& b, bool faulty) {
          const Expr v = b.k.load(b.x, b.id(), 1);
@@ -194,11 +196,12 @@ TEST(CudaDetector, FindsEachPlantedFaultAndNothingElse) {
     for (bool faulty : {false, true}) {
       const size_t n = p * 2 + faulty;
       for (uint64_t seed : {0, 1, 2, 3, 4}) {
-        alignas(64) static float x[kBlocks * kThreads], y[kBlocks * kThreads], z[kBlocks * kThreads];
+        alignas(64) static float x[kBlocks * kThreads + 1], y[kBlocks * kThreads], z[kBlocks * kThreads];
         std::iota(std::begin(x), std::end(x), 1.0f);
         uint64_t written[kBlocks * kThreads * 4 / 64];
         for (uint64_t& w : written) w = faulty && plant.hides_input ? 0x00000000ffffffff : ~uint64_t(0);
-        std::vector<EmuBuffer> buffers = {{x, sizeof x, written}, {y, sizeof y, nullptr}};
+        const int shift = faulty && plant.shifts_input ? 1 : 0;
+        std::vector<EmuBuffer> buffers = {{x + shift, kBlocks * kThreads * 4, shift ? nullptr : written}, {y, sizeof y, nullptr}};
         if (c.kernels[n].param_count == 3) buffers.push_back({z, sizeof z, nullptr});
         const EmuRun run = test::run_emulated(c.module->kernel(n), c.kernels[n], buffers, {}, {.seed = seed});
         if (!faulty) {

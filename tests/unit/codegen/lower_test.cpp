@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "run_lowered.h"
+#include "tests/unit/codegen/run_lowered.h"
 
 namespace nnc {
 namespace {
@@ -28,12 +28,12 @@ struct Fixture {
     EXPECT_TRUE(v.ok()) << (v.ok() ? "" : v.error().str());
     return v.ok() ? *v : ValueId();
   }
-  void check(std::vector<ValueId> outputs, double rtol = 1e-5, double atol = 1e-6, const char* targets = "cpu:x86-64-v3,x86-64-v4,vm") {
+  void check(std::vector<ValueId> outputs, double rtol = 1e-5, double atol = 1e-6, const char* targets = "cpu:x86-64-v3,x86-64-v4,vm,cuda-emu:sm_80") {
     g.set_outputs(std::move(outputs));
     auto list = parse_targets(targets);
     ASSERT_TRUE(list.ok());
     for (const Target& t : *list) {
-      const bool native = t.kind == TargetKind::kCpu;
+      const bool native = t.kind == TargetKind::kCpu || t.kind == TargetKind::kCudaEmu;
       testing::GroupRun r = testing::run_lowered(m, g, t, inputs, native);
       ASSERT_EQ(r.error, "") << t.name;
       for (size_t o = 0; o < r.reference.size(); ++o) {

@@ -1,4 +1,4 @@
-#include "run_lowered.h"
+#include "tests/unit/codegen/run_lowered.h"
 
 #include <dlfcn.h>
 #include <sys/mman.h>
@@ -14,6 +14,7 @@
 #include "ir/base/abi.h"
 #include "ir/base/philox.h"
 #include "ir/support/text.h"
+#include "tests/unit/codegen/cuda_emulate.h"
 
 namespace nnc::testing {
 
@@ -117,7 +118,13 @@ Result<std::vector<Tensor>> run_kernels(Module& m, const Graph& g, const Target&
     NNC_ASSIGN(const auto grid, grid_extents(lk.kernel, dims));
     const int64_t tasks = grid[0] * grid[1] * grid[2];
     CheckFailure failure;
-    if (native) {
+    if (native && target.kind == TargetKind::kCudaEmu) {
+      NNC_ASSIGN(const auto module, test::compile_emulated({lk.kernel}, target.sm));
+      std::vector<EmuBuffer> buffers;
+      for (const VmBuffer& p : params) buffers.push_back({p.data, p.bytes, nullptr});
+      NNC_ASSIGN(const std::vector<EmuReport> reports, emu_launch(module->kernel(0), buffers, dims, tasks, &failure));
+      if (!reports.empty()) return Error(Code::kDeviceFailed, reports[0].text);
+    } else if (native) {
       const std::string source = emit_cpu_unit({{&lk.kernel, "kernel"}}, target);
       NNC_ASSIGN(const std::vector<Bytes> so, compile_cpu_units({{source}}, target));
       Library library;
