@@ -1,6 +1,7 @@
 #pragma once
-// Which element of a matrix tile each lane of a warp holds: the fragment layouts of the PTX instructions mma.m16n8k16 (f16, bf16), mma.m16n8k32 (s8, u8) and mma.m16n8k8
-// (tf32). One table for the interpreter, the emulated device and the emitter's index arithmetic; and the one definition of what an mma computes there.
+// Which element of a matrix tile each lane of a warp holds: the fragment layouts of the PTX instructions mma.m16n8k16 (f16, bf16),
+// mma.m16n8k32 (s8, u8) and mma.m16n8k8 (tf32). One table for the interpreter, the emulated device and the emitter's index arithmetic; and
+// the one definition of what an mma computes there.
 
 #include <cstdint>
 

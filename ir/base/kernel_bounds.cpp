@@ -57,9 +57,7 @@ class BoundsProof {
     a.hi = Dim(s.hi);
     a.divisor = s.divisor;
     const Dim self(id);
-    if (s.op == SymOp::kFloorDiv || s.op == SymOp::kMin || s.op == SymOp::kMax) {
-      a.facts = definition(s.op, self, s.a, s.b);
-    }
+    if (s.op == SymOp::kFloorDiv || s.op == SymOp::kMin || s.op == SymOp::kMax) { a.facts = definition(s.op, self, s.a, s.b); }
     p_.add(std::move(a));
   }
   // Inequalities that define `self`.
@@ -71,9 +69,9 @@ class BoundsProof {
     if (op == SymOp::kFloorDiv) {
       const auto product = DimPoly::mul(self, b);
       if (!product) return out;
-      add(DimPoly::sub(a, *product));                                  // b q <= a
+      add(DimPoly::sub(a, *product));  // b q <= a
       const auto next = DimPoly::add(*product, minus(b, 1));
-      if (next) add(DimPoly::sub(*next, a));                           // a <= b q + b - 1
+      if (next) add(DimPoly::sub(*next, a));  // a <= b q + b - 1
     } else {
       const bool is_min = op == SymOp::kMin;
       for (const Dim* side : {&a, &b}) add(is_min ? DimPoly::sub(*side, self) : DimPoly::sub(self, *side));
@@ -103,7 +101,8 @@ class BoundsProof {
     for (const auto& [x, y, q] : quotients_)
       if (x == rest && y == b) return or_opaque(DimPoly::add(whole, q));
     for (size_t i = 0; i < k_.symbols.size(); ++i)
-      if (const Symbol& s = k_.symbols[SymbolId(i)]; s.op == SymOp::kFloorDiv && s.a == rest && s.b == b) return or_opaque(DimPoly::add(whole, Dim(SymbolId(i))));
+      if (const Symbol& s = k_.symbols[SymbolId(i)]; s.op == SymOp::kFloorDiv && s.a == rest && s.b == b)
+        return or_opaque(DimPoly::add(whole, Dim(SymbolId(i))));
     Atom atom_q;
     if (p_.plainly_at_least_zero(rest)) atom_q.lo = Dim(0);  // kept for other places, where other facts hold
     atom_q.hi = quotient_bound(rest, b);
@@ -172,7 +171,8 @@ class BoundsProof {
       const int unused = 64 - dtype_bits(n.type.elem);
       return int64_t(n.bits << unused) >> unused;
     }
-    if (is_signed && (n.op == ExprOp::kMin || n.op == ExprOp::kMax)) return extreme(n.op == ExprOp::kMin ? Atom::kMin : Atom::kMax, value(n.a), value(n.b));
+    if (is_signed && (n.op == ExprOp::kMin || n.op == ExprOp::kMax))
+      return extreme(n.op == ExprOp::kMin ? Atom::kMin : Atom::kMax, value(n.a), value(n.b));
     return of_type(n.type);
   }
 
@@ -185,7 +185,9 @@ class BoundsProof {
     switch (n.op) {
       case ExprOp::kConst: return int64_t(n.bits);
       case ExprOp::kVar: return variable(n.var);
-      case ExprOp::kTask0: case ExprOp::kTask1: case ExprOp::kTask2: return tasks_[size_t(n.op) - size_t(ExprOp::kTask0)];
+      case ExprOp::kTask0:
+      case ExprOp::kTask1:
+      case ExprOp::kTask2: return tasks_[size_t(n.op) - size_t(ExprOp::kTask0)];
       case ExprOp::kThread: return thread_;
       case ExprOp::kLane: return lane_;
       case ExprOp::kDim: return Dim(SymbolId(static_cast<uint32_t>(n.bits)));
@@ -197,12 +199,14 @@ class BoundsProof {
       case ExprOp::kMul: return or_opaque(DimPoly::mul(a(), b()));
       case ExprOp::kFloorDiv: return quotient(a(), b());
       case ExprOp::kFloorMod: return remainder(a(), b());
-      case ExprOp::kDiv: case ExprOp::kRem: {
+      case ExprOp::kDiv:
+      case ExprOp::kRem: {
         const Dim x = a();
         if (!p_.at_least_zero(x)) return opaque();
         return n.op == ExprOp::kDiv ? quotient(x, b()) : remainder(x, b());
       }
-      case ExprOp::kShl: case ExprOp::kShr: {
+      case ExprOp::kShl:
+      case ExprOp::kShr: {
         const Dim by = b();
         if (!by.is_const() || by.constant() < 0 || by.constant() > 40) return opaque();
         const Dim power(int64_t(1) << by.constant());
@@ -218,7 +222,8 @@ class BoundsProof {
       case ExprOp::kMax: return extreme(Atom::kMax, a(), b());
       case ExprOp::kSelect: return extreme(Atom::kEither, value(n.b), value(n.c));
       case ExprOp::kAbs: return range(Dim(0), std::nullopt);
-      case ExprOp::kCastZext: case ExprOp::kCastSext: return a();
+      case ExprOp::kCastZext:
+      case ExprOp::kCastSext: return a();
       case ExprOp::kExtract: {
         bool ok = true;
         const Dim lane = lane_number(k_.exprs[n.a].type.lanes), all = a();
@@ -251,20 +256,28 @@ class BoundsProof {
         Conditions c = conditions(n.a);
         return {std::move(c.no), std::move(c.yes)};
       }
-      case ExprOp::kAnd: case ExprOp::kOr: {
+      case ExprOp::kAnd:
+      case ExprOp::kOr: {
         const Conditions a = conditions(n.a), b = conditions(n.b);
-        if (n.op == ExprOp::kAnd) append(out.yes, a.yes), append(out.yes, b.yes);
-        else append(out.no, a.no), append(out.no, b.no);
+        if (n.op == ExprOp::kAnd)
+          append(out.yes, a.yes), append(out.yes, b.yes);
+        else
+          append(out.no, a.no), append(out.no, b.no);
         return out;
       }
-      case ExprOp::kLt: case ExprOp::kLe: case ExprOp::kEq: {
+      case ExprOp::kLt:
+      case ExprOp::kLe:
+      case ExprOp::kEq: {
         if (!on_index) return out;
         const auto up = DimPoly::sub(value(n.b), value(n.a));  // b - a
         if (!up) return out;
         const auto down = DimPoly::sub(Dim(0), *up);
-        if (n.op == ExprOp::kLt) compare(DimPoly::sub(*up, 1), down);
-        else if (n.op == ExprOp::kLe) compare(up, down ? DimPoly::sub(*down, 1) : std::nullopt);
-        else compare(up, std::nullopt), compare(down, std::nullopt);
+        if (n.op == ExprOp::kLt)
+          compare(DimPoly::sub(*up, 1), down);
+        else if (n.op == ExprOp::kLe)
+          compare(up, down ? DimPoly::sub(*down, 1) : std::nullopt);
+        else
+          compare(up, std::nullopt), compare(down, std::nullopt);
         return out;
       }
       default: return out;
@@ -300,7 +313,9 @@ class BoundsProof {
   void statement(StmtId id) {
     const Stmt& s = k_.stmts[id];
     switch (s.kind) {
-      case StmtKind::kLet: case StmtKind::kMut: case StmtKind::kSet: define(s); return;
+      case StmtKind::kLet:
+      case StmtKind::kMut:
+      case StmtKind::kSet: define(s); return;
       case StmtKind::kFor: loop(s); return;
       case StmtKind::kWhile: {
         forget_sets(s.body);
@@ -343,8 +358,10 @@ class BoundsProof {
     Dim last = minus(end, 1);
     if (const auto length = DimPoly::sub(end, begin)) {
       if (length->is_const() && length->constant() <= 0) return;  // no round ever runs
-      if (length->is_const() && length->constant() > 0) last = or_opaque(DimPoly::add(begin, (length->constant() - 1) / s.n * s.n));
-      else if (p_.divisor(*length) % s.n == 0) last = minus(end, s.n);
+      if (length->is_const() && length->constant() > 0)
+        last = or_opaque(DimPoly::add(begin, (length->constant() - 1) / s.n * s.n));
+      else if (p_.divisor(*length) % s.n == 0)
+        last = minus(end, s.n);
     }
     values_[s.var.index()] = range(begin, last);
     forget_sets(s.body);
@@ -405,8 +422,12 @@ class BoundsProof {
     r.masked = masked;
     const auto lane = offset.as_symbol();
     const Dim reach = lane && p_[*lane].hi ? *p_[*lane].hi : offset;
-    r.outside = !masked && base.is_const() && extent.is_const() && reach.is_const() && (base.constant() < 0 || base.constant() > extent.constant() - 1 - reach.constant());
-    r.text = cat("access to $", k_.buffers[b].name, " is not proved ", low ? "to end before its extent" : high ? "not to start before it" : "to lie inside");
+    r.outside = !masked && base.is_const() && extent.is_const() && reach.is_const() &&
+                (base.constant() < 0 || base.constant() > extent.constant() - 1 - reach.constant());
+    r.text = cat("access to $", k_.buffers[b].name, " is not proved ",
+                 low    ? "to end before its extent"
+                 : high ? "not to start before it"
+                        : "to lie inside");
     report_.open.push_back(std::move(r));
   }
 

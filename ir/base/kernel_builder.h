@@ -1,6 +1,7 @@
 #pragma once
-// KernelBuilder: how skeletons and op bodies make kernels. Expressions are hash-consed and folded as they are made (exact rules only); statements are appended to the block
-// that is open. An `Expr` is a small handle; arithmetic splats scalars to the other operand's lanes by itself, nothing else converts.
+// KernelBuilder: how skeletons and op bodies make kernels. Expressions are hash-consed and folded as they are made (exact rules only);
+// statements are appended to the block that is open. An `Expr` is a small handle; arithmetic splats scalars to the other operand's lanes by
+// itself, nothing else converts.
 
 #include <functional>
 #include <map>
@@ -34,10 +35,10 @@ class KernelBuilder {
   KernelBuilder& operator=(const KernelBuilder&) = delete;
 
   // ---- parameters, symbols, grid
-  // The kernel-local dim for a dim of the graph: every distinct symbol of `outer` becomes one kernel symbol with the same bounds, divisor and typical size; quotients, remainders,
-  // minima and maxima are derived again from theirs.
-  // `launch_dims()` lists, per kernel symbol, the outer dim that the launch evaluates. Kernel symbols derived later (symbols().floordiv ...) are computed from the others by
-  // who runs the kernel (complete_dims); `dim` spells them out, so that kernel text never reads one.
+  // The kernel-local dim for a dim of the graph: every distinct symbol of `outer` becomes one kernel symbol with the same bounds, divisor
+  // and typical size; quotients, remainders, minima and maxima are derived again from theirs. `launch_dims()` lists, per kernel symbol, the
+  // outer dim that the launch evaluates. Kernel symbols derived later (symbols().floordiv ...) are computed from the others by who runs the
+  // kernel (complete_dims); `dim` spells them out, so that kernel text never reads one.
   Dim import_dim(const SymbolTable& outer, const Dim& d);
   const std::vector<Dim>& launch_dims() const { return launch_dims_; }
   BufId param(std::string name, DType elem, Dim extent, Access access, int align = 64);  // extent in kernel symbols
@@ -49,12 +50,12 @@ class KernelBuilder {
   Kernel raw();
 
   // ---- leaves
-  Expr index(int64_t v);                         // index x1
-  Expr dim(const Dim& d);                        // a kernel dim as index arithmetic
+  Expr index(int64_t v);   // index x1
+  Expr dim(const Dim& d);  // a kernel dim as index arithmetic
   Expr task(int axis);
   Expr thread();
   Expr lane();
-  Expr constant(DType t, double v, int lanes = 1);      // rounded to t
+  Expr constant(DType t, double v, int lanes = 1);  // rounded to t
   Expr constant_bits(KType t, uint64_t bits);
   Expr mask_const(bool v, int lanes = 1);
   Expr var(VarId v);
@@ -82,20 +83,20 @@ class KernelBuilder {
   Expr logical_not(Expr a) { return unary(ExprOp::kNot, a); }
   Expr fma(Expr a, Expr b, Expr c);
   Expr select(Expr mask, Expr a, Expr b);
-  Expr cast(ExprOp how, Expr a, KType to);       // to.lanes must equal a's
-  // Value conversion between compute types with nnc's one rule (float->int sat, int->float even, int->int trunc/ext, to/from mask): picks the cast kind.
-  // A mask from loaded bool storage is convert(v, kBool), its storage is convert(m, kU8).
-  Expr convert(Expr a, DType to);                // to == kBool gives a mask
-  Expr to_index(Expr a);                         // an integer as an index
+  Expr cast(ExprOp how, Expr a, KType to);  // to.lanes must equal a's
+  // Value conversion between compute types with nnc's one rule (float->int sat, int->float even, int->int trunc/ext, to/from mask): picks
+  // the cast kind. A mask from loaded bool storage is convert(v, kBool), its storage is convert(m, kU8).
+  Expr convert(Expr a, DType to);  // to == kBool gives a mask
+  Expr to_index(Expr a);           // an integer as an index
   Expr math(ExprOp op, Expr a, Expr b = {});
-  Expr splat(Expr a, int lanes);                 // no node if already that wide
+  Expr splat(Expr a, int lanes);  // no node if already that wide
   Expr iota(int lanes);
   Expr extract(Expr a, int lane);
   Expr shuffle(Expr a, Expr b, std::vector<uint8_t> pattern);
   Expr hreduce(ExprOp op, Expr a);
 
   // ---- statements
-  Expr let(std::string name, Expr e);            // no statement for constants and variables
+  Expr let(std::string name, Expr e);  // no statement for constants and variables
   VarId mut(std::string name, Expr init);
   void set(VarId v, Expr e);
   using Body = std::function<void()>;
@@ -138,7 +139,7 @@ class KernelBuilder {
   Kernel k_;
   ExprPool pool_;
   std::vector<Block> open_;
-  uint32_t loc_ = 0;  // of the last note
+  uint32_t loc_ = 0;                  // of the last note
   std::map<SymbolId, Dim> imported_;  // outer symbol -> kernel dim
   std::vector<Dim> launch_dims_;
 };

@@ -9,15 +9,16 @@ namespace nnc {
 namespace {
 
 uint64_t hash_node(const ExprNode& n) {
-  const uint64_t head = uint64_t(n.op) | uint64_t(n.type.kind) << 8 | uint64_t(n.type.elem) << 16 | uint64_t(n.type.lanes) << 24 | uint64_t(n.c.v) << 32;
+  const uint64_t head =
+      uint64_t(n.op) | uint64_t(n.type.kind) << 8 | uint64_t(n.type.elem) << 16 | uint64_t(n.type.lanes) << 24 | uint64_t(n.c.v) << 32;
   uint64_t h = mix64((head ^ n.bits * kGolden) + mix64((uint64_t(n.a.v) | uint64_t(n.b.v) << 32) ^ uint64_t(n.var.v) * kGolden));
   for (uint8_t p : n.pattern) h = hash_combine(h, p);
   return h;
 }
 
 bool commutes(ExprOp op) {
-  return op == ExprOp::kAdd || op == ExprOp::kMul || op == ExprOp::kMin || op == ExprOp::kMax || op == ExprOp::kAnd || op == ExprOp::kOr || op == ExprOp::kXor ||
-         op == ExprOp::kEq;
+  return op == ExprOp::kAdd || op == ExprOp::kMul || op == ExprOp::kMin || op == ExprOp::kMax || op == ExprOp::kAnd || op == ExprOp::kOr ||
+         op == ExprOp::kXor || op == ExprOp::kEq;
 }
 bool is_whole(const KType& t) { return t.kind == KType::kIndex || (t.kind == KType::kElem && is_int(t.elem)); }
 bool is_scalar_op(ExprOp op) { return op >= ExprOp::kNeg && op <= ExprOp::kCastMask; }
@@ -146,10 +147,13 @@ ExprId ExprPool::fold_whole(const ExprNode& n) {
   const KType t = k_.exprs[n.a].type;
   if (n.a == n.b) {
     switch (n.op) {
-      case ExprOp::kSub: case ExprOp::kXor: return constant(t, 0);
+      case ExprOp::kSub:
+      case ExprOp::kXor: return constant(t, 0);
       case ExprOp::kLt: return constant(n.type, 0);
-      case ExprOp::kLe: case ExprOp::kEq: return constant(n.type, 1);
-      case ExprOp::kAnd: case ExprOp::kOr: return n.a;
+      case ExprOp::kLe:
+      case ExprOp::kEq: return constant(n.type, 1);
+      case ExprOp::kAnd:
+      case ExprOp::kOr: return n.a;
       default: break;
     }
   }
@@ -171,18 +175,24 @@ ExprId ExprPool::fold_whole(const ExprNode& n) {
       if (v == 0) return n.b;
       if (v == 1) return n.a;
       return inner.op == ExprOp::kMul && inner_const ? make(ExprOp::kMul, inner.a, constant(t, (v * iv) & cut)) : ExprId();
-    case ExprOp::kDiv: case ExprOp::kFloorDiv:
+    case ExprOp::kDiv:
+    case ExprOp::kFloorDiv:
       if (v == 1) return n.a;
       // An index never wraps.
-      if (is_index && n.op == ExprOp::kFloorDiv && int64_t(v) > 0 && inner.op == ExprOp::kMul && inner_const && int64_t(iv) % int64_t(v) == 0)
+      if (is_index && n.op == ExprOp::kFloorDiv && int64_t(v) > 0 && inner.op == ExprOp::kMul && inner_const &&
+          int64_t(iv) % int64_t(v) == 0)
         return make(ExprOp::kMul, inner.a, index(int64_t(iv) / int64_t(v)));
       return {};
-    case ExprOp::kRem: case ExprOp::kFloorMod:
+    case ExprOp::kRem:
+    case ExprOp::kFloorMod:
       if (v == 1) return constant(t, 0);
       if (is_index && int64_t(v) > 0 && inner.op == ExprOp::kMul && inner_const && int64_t(iv) % int64_t(v) == 0) return constant(t, 0);
       return {};
     case ExprOp::kAnd: return v == 0 ? n.b : v == cut ? n.a : ExprId();
-    case ExprOp::kOr: case ExprOp::kXor: case ExprOp::kShl: case ExprOp::kShr: return v == 0 ? n.a : ExprId();
+    case ExprOp::kOr:
+    case ExprOp::kXor:
+    case ExprOp::kShl:
+    case ExprOp::kShr: return v == 0 ? n.a : ExprId();
     default: return {};
   }
 }

@@ -1,6 +1,7 @@
 #pragma once
-// The expressions of one kernel under hash-consing, and the exact folding rules: what the builder, the parser and the passes make expressions with. Nothing here changes a bit
-// of any result: index and integer algebra, constants, selects of constants; no algebra on floats but the evaluation of constants.
+// The expressions of one kernel under hash-consing, and the exact folding rules: what the builder, the parser and the passes make
+// expressions with. Nothing here changes a bit of any result: index and integer algebra, constants, selects of constants; no algebra on
+// floats but the evaluation of constants.
 
 #include <vector>
 

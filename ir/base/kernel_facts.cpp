@@ -54,8 +54,10 @@ class Counter {
       case ExprOp::kAdd: return plus(a(), b());
       case ExprOp::kSub: return plus(a(), -std::min(b(), INT64_MAX));
       case ExprOp::kMul: return times(a(), b());
-      case ExprOp::kFloorDiv: case ExprOp::kDiv: return b() > 0 ? a() / b() : 0;
-      case ExprOp::kFloorMod: case ExprOp::kRem: return b() > 0 ? a() % b() : 0;
+      case ExprOp::kFloorDiv:
+      case ExprOp::kDiv: return b() > 0 ? a() / b() : 0;
+      case ExprOp::kFloorMod:
+      case ExprOp::kRem: return b() > 0 ? a() % b() : 0;
       case ExprOp::kMin: return std::min(a(), b());
       case ExprOp::kMax: return std::max(a(), b());
       default: return 0;
@@ -66,7 +68,8 @@ class Counter {
     const ExprNode& n = k_.exprs[e];
     if (n.op == ExprOp::kVar) last_use_[n.var.index()] = now_;
     const bool fp = n.type.floating() || (n.a && k_.exprs[n.a].type.floating());
-    const bool arithmetic = (n.op >= ExprOp::kNeg && n.op <= ExprOp::kFma) || (n.op >= ExprOp::kExp && n.op <= ExprOp::kPow) || n.op >= ExprOp::kReduceAdd;
+    const bool arithmetic =
+        (n.op >= ExprOp::kNeg && n.op <= ExprOp::kFma) || (n.op >= ExprOp::kExp && n.op <= ExprOp::kPow) || n.op >= ExprOp::kReduceAdd;
     if (fp && arithmetic) {
       const int lanes = n.op >= ExprOp::kReduceAdd ? k_.exprs[n.a].type.lanes - 1 : n.type.lanes;
       k_.facts.flops = plus(k_.facts.flops, times(times_run, n.op == ExprOp::kFma ? 2 * lanes : lanes));

@@ -36,9 +36,7 @@ V Writer::cast(ExprOp how, V a, DType to) {
   n.type = KType::of(to, pool_[a.id].type.lanes);
   return {pool_.make(std::move(n))};
 }
-V Writer::clamp(V x, double lo, double hi) {
-  return op(ExprOp::kMin, op(ExprOp::kMax, x, constant_like(x, lo)), constant_like(x, hi));
-}
+V Writer::clamp(V x, double lo, double hi) { return op(ExprOp::kMin, op(ExprOp::kMax, x, constant_like(x, lo)), constant_like(x, hi)); }
 V Writer::horner(V x, DType t, std::initializer_list<double> c) {
   const double* p = c.end();
   V sum = value(t, *--p);

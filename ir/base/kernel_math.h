@@ -1,6 +1,6 @@
 #pragma once
-// How the math functions of the strict league are written: polynomials in the IR's primitives, the same on every target. Internal to kernel_math*.cpp; accuracy is stated and
-// tested in ir/base/README.md and tests/unit/base/kernel_math_test.cpp.
+// How the math functions of the strict league are written: polynomials in the IR's primitives, the same on every target. Internal to
+// kernel_math*.cpp; accuracy is stated and tested in ir/base/README.md and tests/unit/base/kernel_math_test.cpp.
 
 #include <functional>
 #include <initializer_list>
@@ -57,9 +57,9 @@ class Writer {
 
 // What differs between f32 and f64 in the exponent tricks.
 struct Format {
-  DType type, whole;      // f32 and i32, f64 and i64
+  DType type, whole;  // f32 and i32, f64 and i64
   int mantissa, bias;
-  double magic;           // 1.5 * 2^mantissa: adding it rounds to a whole number, whose low bits are then those of the sum
+  double magic;  // 1.5 * 2^mantissa: adding it rounds to a whole number, whose low bits are then those of the sum
   bool wide() const { return type == DType::kF64; }
 };
 const Format& format_of(DType t);

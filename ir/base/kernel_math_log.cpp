@@ -44,8 +44,8 @@ V log_tail(Writer& w, V f) {
   const V s = w.let("s", w.div(f, w.add(f, w.value(t.type, 2))));
   const V s2 = w.let("s2", w.mul(s, s));
   const V r = w.mul(s2, w.horner(s2, t.type,
-                                 {0.6666666666666666, 0.4000000000000625, 0.28571428569085927, 0.22222222646788004, 0.18181775666355396, 0.1538709071543851,
-                                  0.13250119179249994, 0.1325131883880842}));
+                                 {0.6666666666666666, 0.4000000000000625, 0.28571428569085927, 0.22222222646788004, 0.18181775666355396,
+                                  0.1538709071543851, 0.13250119179249994, 0.1325131883880842}));
   const V half = w.let("h", w.mul(z, w.value(t.type, 0.5)));
   return w.let("y", w.sub(w.mul(s, w.add(half, r)), half));
 }
@@ -107,8 +107,8 @@ Two log2_long(Writer& w, V x) {
   const V z_low = w.let("zl", w.fma(w.add(s, s), s_low, zz.low));
   // 2/3 + z (2/5 + ...)
   const V tail = w.let("w", w.mul(zz.high, w.horner(zz.high, d,
-                                                     {0.39999999999999936, 0.28571428571458574, 0.2222222221534626, 0.18181819072536407, 0.15384545801284236,
-                                                      0.13336673298841767, 0.11668610259841995, 0.1203436708815158})));
+                                                    {0.39999999999999936, 0.28571428571458574, 0.2222222221534626, 0.18181819072536407,
+                                                     0.15384545801284236, 0.13336673298841767, 0.11668610259841995, 0.1203436708815158})));
   const Two a = fast_sum(w, c(0x1.5555555555555p-1), tail);
   const V a_low = w.let("al", w.add(a.low, c(0x1.5555555555555p-55)));
   const Two t = product(w, zz.high, a.high);
@@ -132,7 +132,8 @@ V power(Writer& w, V a, V y, bool f32_result) {
     const Split p = split(w, a, false);  // f32 subnormals are normal here
     const V s = w.let("s", w.div(p.f, w.add(p.f, c(2))));
     const V z = w.let("q", w.mul(s, s));
-    const V l = w.mul(s, w.fma(z, w.horner(z, d, {0.6666666564558572, 0.4000033522718055, 0.28537303317705087, 0.23582288699072324}), c(2)));
+    const V l =
+        w.mul(s, w.fma(z, w.horner(z, d, {0.6666666564558572, 0.4000033522718055, 0.28537303317705087, 0.23582288699072324}), c(2)));
     lg = {w.fma(l, c(kLog2e), p.exponent), {}};
   } else {
     lg = log2_long(w, a);
@@ -146,8 +147,9 @@ V power(Writer& w, V a, V y, bool f32_result) {
   V r = w.sub(top, w.sub(shifted, c(format_of(d).magic)));
   if (f32_result) {
     // Eight terms are enough for 2^-40.
-    const V p = w.horner(w.let("r", r), d, {1.0, 0.693147180548121, 0.2402265069812841, 0.05550410935672595, 0.00961812861312727, 0.0013333454451895906, 0.0001540382667041527,
-                                            1.5309268081003626e-05, 1.3178855505798157e-06});
+    const V p = w.horner(w.let("r", r), d,
+                         {1.0, 0.693147180548121, 0.2402265069812841, 0.05550410935672595, 0.00961812861312727, 0.0013333454451895906,
+                          0.0001540382667041527, 1.5309268081003626e-05, 1.3178855505798157e-06});
     const Format& f = format_of(d);
     const V exponent = shift_left(w, f, w.as(f.whole, shifted), f.mantissa);
     return w.mul(p, w.as(d, w.add(exponent, whole_constant(w, f, int64_t(f.bias) << f.mantissa))));
@@ -166,8 +168,10 @@ V pow(Writer& w, V x, V y) {
   const auto c = [&](double v) { return w.value(f.type, v); };
   const V a = w.let("a", w.op(ExprOp::kAbs, x));
   V r;
-  if (f.wide()) r = power(w, a, y, false);
-  else r = w.to(f.type, power(w, w.let("a", w.to(DType::kF64, a)), w.to(DType::kF64, y), true));
+  if (f.wide())
+    r = power(w, a, y, false);
+  else
+    r = w.to(f.type, power(w, w.let("a", w.to(DType::kF64, a)), w.to(DType::kF64, y), true));
   r = w.let("r", r);
   const auto is_whole = [&](V v) { return w.eq(w.op(ExprOp::kTrunc, v), v); };
   const V whole = w.let("whole", is_whole(y));

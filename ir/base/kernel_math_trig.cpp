@@ -1,5 +1,6 @@
-// sin and cos: x = n pi/2 + r, then a polynomial of r chosen by n modulo 4. Up to kNear the reduction is three fused steps; beyond, in a branch that is rarely taken, f32 goes
-// through the digits of 2/pi in f64, good for every finite value. f64 beyond its limit is first brought near by an exact remainder modulo the double nearest 2 pi: it stays in
+// sin and cos: x = n pi/2 + r, then a polynomial of r chosen by n modulo 4. Up to kNear the reduction is three fused steps; beyond, in a
+// branch that is rarely taken, f32 goes through the digits of 2/pi in f64, good for every finite value. f64 beyond its limit is first
+// brought near by an exact remainder modulo the double nearest 2 pi: it stays in
 // [-1, 1] but has no digits to promise.
 
 #include <cmath>
@@ -33,7 +34,8 @@ Turned turn_near(Writer& w, V x) {
   return {w.let("r", fused_steps(w, f, n, x)), w.let("k", w.as(f.whole, shifted))};
 }
 
-// x * 2/pi modulo 4, digit by digit: each product is exact (24 + 24 bits), multiples of 4 leave exactly, and the sum keeps its rounding errors.
+// x * 2/pi modulo 4, digit by digit: each product is exact (24 + 24 bits), multiples of 4 leave exactly, and the sum keeps its rounding
+// errors.
 Turned turn_far(Writer& w, V x) {
   constexpr DType d = DType::kF64;
   constexpr int kDigits[] = {0xa2f983, 0x6e4e44, 0x1529fc, 0x2757d1, 0xf534dd, 0xc0db62, 0x95993c, 0x439041};
@@ -61,12 +63,16 @@ Turned turn_far_f64(Writer& w, V x) {
 }
 
 V sine_poly(Writer& w, V r, V z, const Format& f) {
-  const V s = f.wide() ? w.horner(z, f.type, {-0.16666666666666632, 0.008333333333322385, -0.00019841269829781494, 2.7557313681568396e-06, -2.5050756322117745e-08, 1.5896682825658088e-10})
+  const V s = f.wide() ? w.horner(z, f.type,
+                                  {-0.16666666666666632, 0.008333333333322385, -0.00019841269829781494, 2.7557313681568396e-06,
+                                   -2.5050756322117745e-08, 1.5896682825658088e-10})
                        : w.horner(z, f.type, {-0.16666655, 0.008332176, -0.00019516972});
   return w.select(w.eq(r, w.value(f.type, 0)), r, w.fma(w.mul(r, z), s, r));  // keeps -0
 }
 V cosine_poly(Writer& w, V z, const Format& f) {
-  const V c = f.wide() ? w.horner(z, f.type, {0.041666666666666595, -0.0013888888888872984, 2.4801587288803233e-05, -2.7557314164600925e-07, 2.087569876313305e-09, -1.1358425178657303e-11})
+  const V c = f.wide() ? w.horner(z, f.type,
+                                  {0.041666666666666595, -0.0013888888888872984, 2.4801587288803233e-05, -2.7557314164600925e-07,
+                                   2.087569876313305e-09, -1.1358425178657303e-11})
                        : w.horner(z, f.type, {0.041666646, -0.0013887313, 2.4432786e-05});
   return w.fma(w.mul(z, z), c, w.fma(z, w.value(f.type, -0.5), w.value(f.type, 1)));
 }

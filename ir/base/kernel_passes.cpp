@@ -23,8 +23,7 @@ class Simplifier {
 
   void run() {
     k_.body = block(std::move(k_.body));
-    while (drop_dead()) {
-    }
+    while (drop_dead()) {}
   }
 
  private:
@@ -149,9 +148,12 @@ class Simplifier {
         continue;
       }
       changed |= sweep(s.body) | sweep(s.orelse);
-      const bool empties = (s.kind == StmtKind::kFor || s.kind == StmtKind::kIf || s.kind == StmtKind::kBlock) && s.body.empty() && s.orelse.empty();
-      if (empties) changed = true;
-      else kept.push_back(id);
+      const bool empties =
+          (s.kind == StmtKind::kFor || s.kind == StmtKind::kIf || s.kind == StmtKind::kBlock) && s.body.empty() && s.orelse.empty();
+      if (empties)
+        changed = true;
+      else
+        kept.push_back(id);
     }
     b = std::move(kept);
     return changed;

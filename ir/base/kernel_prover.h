@@ -1,6 +1,6 @@
 #pragma once
-// Inequalities over named quantities, and a prover for them: the arithmetic behind the bounds proof. A quantity ("atom") is a number with bounds that speak of earlier atoms; a
-// polynomial over atoms is a Dim whose symbols are atoms.
+// Inequalities over named quantities, and a prover for them: the arithmetic behind the bounds proof. A quantity ("atom") is a number with
+// bounds that speak of earlier atoms; a polynomial over atoms is a Dim whose symbols are atoms.
 
 #include <map>
 #include <optional>
@@ -14,10 +14,10 @@ using AtomId = SymbolId;
 
 struct Atom {
   enum Kind : uint8_t { kRange, kMin, kMax, kEither } kind = kRange;
-  std::optional<Dim> lo, hi;     // kRange, over earlier atoms
-  std::optional<Dim> hi_needs;   // `hi` holds only where this is >= 0
-  Dim a, b;                      // kMin, kMax: of these; kEither: one of these
-  std::vector<Dim> facts;        // polynomials that are >= 0 by definition of the atom
+  std::optional<Dim> lo, hi;    // kRange, over earlier atoms
+  std::optional<Dim> hi_needs;  // `hi` holds only where this is >= 0
+  Dim a, b;                     // kMin, kMax: of these; kEither: one of these
+  std::vector<Dim> facts;       // polynomials that are >= 0 by definition of the atom
   int64_t divisor = 1;
 };
 
@@ -31,11 +31,11 @@ class Prover {
   size_t mark() const { return facts_.size(); }
   void drop(size_t mark) { facts_.resize(mark); }
 
-  bool at_least_zero(const Dim& d);        // with facts
+  bool at_least_zero(const Dim& d);          // with facts
   bool plainly_at_least_zero(const Dim& d);  // by bounds alone
   // A polynomial over the first `count` atoms that bounds `d` from above.
   std::optional<Dim> upper(const Dim& d, size_t count);
-  int64_t divisor(const Dim& d) const;     // divides every value of d
+  int64_t divisor(const Dim& d) const;  // divides every value of d
 
   static Dim substitute_or(const Dim& d, AtomId v, const Dim& by, bool* ok);
 

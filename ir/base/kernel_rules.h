@@ -1,5 +1,6 @@
 #pragma once
-// What every file of the kernel IR must agree on: spellings, operand counts, type rules and the meaning of one scalar operation. Internal to ir/base and the emitters.
+// What every file of the kernel IR must agree on: spellings, operand counts, type rules and the meaning of one scalar operation. Internal
+// to ir/base and the emitters.
 
 #include <array>
 #include <optional>
@@ -45,7 +46,8 @@ TypeProblem check_expr(const Kernel& k, const ExprNode& n);
 // The type that the rule gives, where it does not need to be written (everything but leaves with a type, casts, splat, iota).
 KType result_type(ExprOp op, const KType& a, const KType& b);
 
-// One lane of operation `op` on element bits: the scalar meaning of the IR. `to` is the result's type, `from` the first operand's. Nothing: not a scalar operation.
+// One lane of operation `op` on element bits: the scalar meaning of the IR. `to` is the result's type, `from` the first operand's. Nothing:
+// not a scalar operation.
 std::optional<uint64_t> eval_scalar(ExprOp op, const KType& to, const KType& from, uint64_t a, uint64_t b, uint64_t c);
 // Bits of `v` rounded to `t`, and back.
 uint64_t bits_of_value(DType t, double v);

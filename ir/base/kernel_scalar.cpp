@@ -36,13 +36,17 @@ template <class F> std::optional<uint64_t> eval_float(ExprOp op, F a, F b, F c) 
     case ExprOp::kRoundEven: return bits_of(std::nearbyint(a));
     case ExprOp::kTrunc: return bits_of(std::trunc(a));
     case ExprOp::kIsNan: return a != a;
-    case ExprOp::kAdd: case ExprOp::kReduceAdd: return bits_of(F(a + b));
+    case ExprOp::kAdd:
+    case ExprOp::kReduceAdd: return bits_of(F(a + b));
     case ExprOp::kSub: return bits_of(F(a - b));
-    case ExprOp::kMul: case ExprOp::kReduceMul: return bits_of(F(a * b));
+    case ExprOp::kMul:
+    case ExprOp::kReduceMul: return bits_of(F(a * b));
     case ExprOp::kDiv: return bits_of(F(a / b));
     case ExprOp::kRem: return bits_of(F(std::fmod(a, b)));
-    case ExprOp::kMin: case ExprOp::kReduceMin: return bits_of(float_min(a, b));
-    case ExprOp::kMax: case ExprOp::kReduceMax: return bits_of(float_max(a, b));
+    case ExprOp::kMin:
+    case ExprOp::kReduceMin: return bits_of(float_min(a, b));
+    case ExprOp::kMax:
+    case ExprOp::kReduceMax: return bits_of(float_max(a, b));
     case ExprOp::kLt: return a < b;
     case ExprOp::kLe: return a <= b;
     case ExprOp::kEq: return a == b;
@@ -61,17 +65,23 @@ template <class I> std::optional<uint64_t> eval_whole(ExprOp op, I a, I b, int b
     case ExprOp::kNeg: return U(0) - ua;
     case ExprOp::kAbs: return a < 0 ? U(0) - ua : ua;
     case ExprOp::kNot: return ~ua;
-    case ExprOp::kAdd: case ExprOp::kReduceAdd: return ua + ub;
+    case ExprOp::kAdd:
+    case ExprOp::kReduceAdd: return ua + ub;
     case ExprOp::kSub: return ua - ub;
-    case ExprOp::kMul: case ExprOp::kReduceMul: return ua * ub;
+    case ExprOp::kMul:
+    case ExprOp::kReduceMul: return ua * ub;
     case ExprOp::kDiv: return traps ? (b == 0 ? U(0) : U(0) - ua) : U(a / b);
     case ExprOp::kRem: return traps ? U(0) : U(a % b);
     case ExprOp::kFloorDiv: return traps ? (b == 0 ? U(0) : U(0) - ua) : U(a / b - I(a % b != 0 && (a < 0) != (b < 0)));
     case ExprOp::kFloorMod: return traps ? U(0) : U(a % b + (a % b != 0 && (a < 0) != (b < 0) ? b : I(0)));
-    case ExprOp::kMin: case ExprOp::kReduceMin: return U(a < b ? a : b);
-    case ExprOp::kMax: case ExprOp::kReduceMax: return U(a > b ? a : b);
-    case ExprOp::kAnd: case ExprOp::kReduceAnd: return ua & ub;
-    case ExprOp::kOr: case ExprOp::kReduceOr: return ua | ub;
+    case ExprOp::kMin:
+    case ExprOp::kReduceMin: return U(a < b ? a : b);
+    case ExprOp::kMax:
+    case ExprOp::kReduceMax: return U(a > b ? a : b);
+    case ExprOp::kAnd:
+    case ExprOp::kReduceAnd: return ua & ub;
+    case ExprOp::kOr:
+    case ExprOp::kReduceOr: return ua | ub;
     case ExprOp::kXor: return ua ^ ub;
     case ExprOp::kShl: return ua << shift;
     case ExprOp::kShr: return U(a >> shift);
@@ -104,7 +114,9 @@ uint64_t saturate(const KType& to, double v) {
 
 std::optional<uint64_t> eval_cast(ExprOp op, const KType& to, const KType& from, uint64_t a) {
   switch (op) {
-    case ExprOp::kCastTrunc: case ExprOp::kCastSext: case ExprOp::kCastZext: return uint64_t(extend(from, a)) & low_bits(type_bits(to));
+    case ExprOp::kCastTrunc:
+    case ExprOp::kCastSext:
+    case ExprOp::kCastZext: return uint64_t(extend(from, a)) & low_bits(type_bits(to));
     case ExprOp::kCastBits: return a;
     case ExprOp::kCastMask: return a != 0;
     case ExprOp::kCastSat: return saturate(to, value_of_bits(from.elem, a));
@@ -149,8 +161,10 @@ std::optional<uint64_t> eval_scalar(ExprOp op, const KType& to, const KType& fro
   if (from.kind == KType::kMask) {
     switch (op) {
       case ExprOp::kNot: return a ^ 1;
-      case ExprOp::kAnd: case ExprOp::kReduceAnd: return a & b;
-      case ExprOp::kOr: case ExprOp::kReduceOr: return a | b;
+      case ExprOp::kAnd:
+      case ExprOp::kReduceAnd: return a & b;
+      case ExprOp::kOr:
+      case ExprOp::kReduceOr: return a | b;
       case ExprOp::kXor: return a ^ b;
       case ExprOp::kEq: return a == b;
       default: return std::nullopt;

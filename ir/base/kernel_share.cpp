@@ -1,5 +1,6 @@
-// Names for what is computed more than once, and for what a loop computes again each round. Expressions are pure, so a name may stand wherever its variables are known; it never
-// leaves the branch of an `if` that alone needs it. Expressions over a `mut` keep their place: they are shared within one statement only.
+// Names for what is computed more than once, and for what a loop computes again each round. Expressions are pure, so a name may stand
+// wherever its variables are known; it never leaves the branch of an `if` that alone needs it. Expressions over a `mut` keep their place:
+// they are shared within one statement only.
 
 #include <algorithm>
 #include <unordered_map>
@@ -16,7 +17,7 @@ struct Spot {
   uint32_t block = kNowhere, at = 0;
 };
 struct BlockInfo {
-  Spot owner;                 // the statement whose block this is
+  Spot owner;  // the statement whose block this is
   StmtKind kind = StmtKind::kBlock;
   int depth = 0;
 };
@@ -86,8 +87,10 @@ class Sharer {
   }
   Spot meet(Spot a, Spot b) const {
     while (a.block != b.block) {
-      if (blocks_[a.block].depth >= blocks_[b.block].depth) a = blocks_[a.block].owner;
-      else b = blocks_[b.block].owner;
+      if (blocks_[a.block].depth >= blocks_[b.block].depth)
+        a = blocks_[a.block].owner;
+      else
+        b = blocks_[b.block].owner;
     }
     return {a.block, std::min(a.at, b.at)};
   }

@@ -1,4 +1,5 @@
-// Printer of kernel IR. Variables and buffers are numbered by their definitions in order of the text, so that the text does not depend on what was made and dropped before.
+// Printer of kernel IR. Variables and buffers are numbered by their definitions in order of the text, so that the text does not depend on
+// what was made and dropped before.
 
 #include <cmath>
 
@@ -26,7 +27,8 @@ class Printer {
     append(out_, "kernel @", detail_ == Detail::kAll ? clean_name(k_.name) : "k", "\n");
     for (size_t i = 0; i < k_.symbols.size(); ++i) symbol(SymbolId(i));
     for (uint32_t i = 0; i < k_.param_count; ++i) param(BufId(i));
-    append(out_, "grid ", k_.symbols.str(k_.grid), " threads ", k_.threads, " index ", k_.index64 ? "i64" : "i32", k_.fast ? " fast" : "", "\n");
+    append(out_, "grid ", k_.symbols.str(k_.grid), " threads ", k_.threads, " index ", k_.index64 ? "i64" : "i32", k_.fast ? " fast" : "",
+           "\n");
     for (const InPlacePair& p : k_.in_place) append(out_, "inplace ", p.input, " -> ", p.output, "\n");
     for (size_t i = 0; i < k_.sites.size(); ++i) {
       append(out_, "site ", i);
@@ -61,8 +63,8 @@ class Printer {
   void param(BufId id) {
     const KBuffer& b = k_.buffers[id];
     number_buffer(id);
-    append(out_, "param ", buf(id), " : ", dtype_name(b.elem), "[", k_.symbols.str(b.extent), "] align ", b.align, " ", access_name(b.access), " ",
-           space_name(b.space), "\n");
+    append(out_, "param ", buf(id), " : ", dtype_name(b.elem), "[", k_.symbols.str(b.extent), "] align ", b.align, " ",
+           access_name(b.access), " ", space_name(b.space), "\n");
   }
 
   void number_buffer(BufId id) {
@@ -78,31 +80,45 @@ class Printer {
     return id < table.size() && table[id] != VarId::kNone ? cat(table[id]) : cat("undefined", id);
   }
   std::string name_of(std::string_view name) const { return detail_ == Detail::kAll ? clean_name(name) : "v"; }
-  std::string var(VarId v) const { return cat("%", k_.vars.contains(v) ? name_of(k_.vars[v].name) : "v", ".", number_of(var_number_, v.v)); }
-  std::string buf(BufId b) const { return cat("$", k_.buffers.contains(b) ? name_of(k_.buffers[b].name) : "b", ".", number_of(buffer_number_, b.v)); }
+  std::string var(VarId v) const {
+    return cat("%", k_.vars.contains(v) ? name_of(k_.vars[v].name) : "v", ".", number_of(var_number_, v.v));
+  }
+  std::string buf(BufId b) const {
+    return cat("$", k_.buffers.contains(b) ? name_of(k_.buffers[b].name) : "b", ".", number_of(buffer_number_, b.v));
+  }
 
   void constant(const ExprNode& n) {
     const KType& t = n.type;
     if (t.kind == KType::kIndex) {
-      if (t.lanes == 1) append(out_, int64_t(n.bits));
-      else append(out_, type_text(t), "(", int64_t(n.bits), ")");
+      if (t.lanes == 1)
+        append(out_, int64_t(n.bits));
+      else
+        append(out_, type_text(t), "(", int64_t(n.bits), ")");
       return;
     }
     append(out_, type_text(t), "(");
-    if (t.kind == KType::kMask) append(out_, n.bits != 0);
-    else if (is_int(t.elem)) integer(t.elem, n.bits);
-    else real(t.elem, n.bits);
+    if (t.kind == KType::kMask)
+      append(out_, n.bits != 0);
+    else if (is_int(t.elem))
+      integer(t.elem, n.bits);
+    else
+      real(t.elem, n.bits);
     out_ += ')';
   }
   void integer(DType t, uint64_t bits) {
-    if (is_signed_int(t)) append(out_, wrap_int(t, int64_t(bits)));
-    else append(out_, bits);
+    if (is_signed_int(t))
+      append(out_, wrap_int(t, int64_t(bits)));
+    else
+      append(out_, bits);
   }
   void real(DType t, uint64_t bits) {
     const double v = dtype_bits(t) > 8 ? value_of_bits(t, bits) : std::nan("");
-    if (v != v) append(out_, "0x", hex(bits, dtype_bits(t) / 4));
-    else if (t == DType::kF32) append(out_, float(v));
-    else append(out_, v);
+    if (v != v)
+      append(out_, "0x", hex(bits, dtype_bits(t) / 4));
+    else if (t == DType::kF32)
+      append(out_, float(v));
+    else
+      append(out_, v);
   }
 
   void expr(ExprId e) {
@@ -115,7 +131,11 @@ class Printer {
       case ExprOp::kConst: constant(n); return;
       case ExprOp::kVar: out_ += var(n.var); return;
       case ExprOp::kDim: append(out_, "s", n.bits); return;
-      case ExprOp::kTask0: case ExprOp::kTask1: case ExprOp::kTask2: case ExprOp::kThread: case ExprOp::kLane: out_ += expr_op_name(n.op); return;
+      case ExprOp::kTask0:
+      case ExprOp::kTask1:
+      case ExprOp::kTask2:
+      case ExprOp::kThread:
+      case ExprOp::kLane: out_ += expr_op_name(n.op); return;
       default: break;
     }
     append(out_, expr_op_name(n.op), "(");
@@ -200,10 +220,14 @@ class Printer {
       case StmtKind::kAlloc: {
         const KBuffer& b = k_.buffers[s.buf];
         number_buffer(s.buf);
-        append(out_, "alloc ", buf(s.buf), " : ", dtype_name(b.elem), "[", k_.symbols.str(b.extent), "] ", space_name(b.space), " align ", b.align);
+        append(out_, "alloc ", buf(s.buf), " : ", dtype_name(b.elem), "[", k_.symbols.str(b.extent), "] ", space_name(b.space), " align ",
+               b.align);
         return;
       }
-      case StmtKind::kNote: append(out_, "note ", quote(s.loc < k_.notes.size() ? k_.notes[s.loc].text : ""), " loc ", s.loc < k_.notes.size() ? k_.notes[s.loc].loc : 0); return;
+      case StmtKind::kNote:
+        append(out_, "note ", quote(s.loc < k_.notes.size() ? k_.notes[s.loc].text : ""), " loc ",
+               s.loc < k_.notes.size() ? k_.notes[s.loc].loc : 0);
+        return;
       case StmtKind::kFrag: frag(s); return;
       default: effect(s); return;
     }

@@ -7,13 +7,14 @@ namespace nnc {
 namespace {
 
 constexpr ExprOpInfo kInfo[] = {
-    {"const", 0},     {"var", 0},      {"task0", 0},    {"task1", 0},     {"task2", 0},      {"thread", 0},    {"lane", 0},     {"dim", 0},
-    {"neg", 1},       {"abs", 1},      {"not", 1},      {"sqrt", 1},      {"floor", 1},      {"ceil", 1},      {"round_even", 1}, {"trunc", 1},
-    {"isnan", 1},     {"add", 2},      {"sub", 2},      {"mul", 2},       {"div", 2},        {"rem", 2},       {"floordiv", 2}, {"floormod", 2},
-    {"min", 2},       {"max", 2},      {"and", 2},      {"or", 2},        {"xor", 2},        {"shl", 2},       {"shr", 2},      {"lt", 2},
-    {"le", 2},        {"eq", 2},       {"fma", 3},      {"select", 3},    {"cast.trunc", 1}, {"cast.sat", 1},  {"cast.even", 1}, {"cast.zext", 1},
-    {"cast.sext", 1}, {"cast.bits", 1}, {"cast.mask", 1}, {"exp", 1},     {"exp2", 1},       {"log", 1},       {"log2", 1},     {"sin", 1},
-    {"cos", 1},       {"tanh", 1},     {"erf", 1},      {"pow", 2},       {"splat", 1},      {"iota", 0},      {"extract", 1},  {"shuffle", 2},
+    {"const", 0},      {"var", 0},        {"task0", 0},      {"task1", 0},      {"task2", 0},      {"thread", 0},    {"lane", 0},
+    {"dim", 0},        {"neg", 1},        {"abs", 1},        {"not", 1},        {"sqrt", 1},       {"floor", 1},     {"ceil", 1},
+    {"round_even", 1}, {"trunc", 1},      {"isnan", 1},      {"add", 2},        {"sub", 2},        {"mul", 2},       {"div", 2},
+    {"rem", 2},        {"floordiv", 2},   {"floormod", 2},   {"min", 2},        {"max", 2},        {"and", 2},       {"or", 2},
+    {"xor", 2},        {"shl", 2},        {"shr", 2},        {"lt", 2},         {"le", 2},         {"eq", 2},        {"fma", 3},
+    {"select", 3},     {"cast.trunc", 1}, {"cast.sat", 1},   {"cast.even", 1},  {"cast.zext", 1},  {"cast.sext", 1}, {"cast.bits", 1},
+    {"cast.mask", 1},  {"exp", 1},        {"exp2", 1},       {"log", 1},        {"log2", 1},       {"sin", 1},       {"cos", 1},
+    {"tanh", 1},       {"erf", 1},        {"pow", 2},        {"splat", 1},      {"iota", 0},       {"extract", 1},   {"shuffle", 2},
     {"reduce.add", 1}, {"reduce.mul", 1}, {"reduce.min", 1}, {"reduce.max", 1}, {"reduce.and", 1}, {"reduce.or", 1},
 };
 static_assert(std::size(kInfo) == static_cast<size_t>(ExprOp::kCount), "every operation has a spelling");
@@ -33,31 +34,69 @@ struct OpRule {
 };
 OpRule rule_of(ExprOp op) {
   switch (op) {
-    case ExprOp::kConst: case ExprOp::kVar: case ExprOp::kTask0: case ExprOp::kTask1: case ExprOp::kTask2: case ExprOp::kThread: case ExprOp::kLane:
-    case ExprOp::kDim: case ExprOp::kCount: return {Rule::kLeaf, kAny};
+    case ExprOp::kConst:
+    case ExprOp::kVar:
+    case ExprOp::kTask0:
+    case ExprOp::kTask1:
+    case ExprOp::kTask2:
+    case ExprOp::kThread:
+    case ExprOp::kLane:
+    case ExprOp::kDim:
+    case ExprOp::kCount: return {Rule::kLeaf, kAny};
     case ExprOp::kNeg: return {Rule::kSame, kArith};
     case ExprOp::kAbs: return {Rule::kSame, kSignedOrFp};
     case ExprOp::kNot: return {Rule::kSame, kWhole | kMaskToo};
-    case ExprOp::kSqrt: case ExprOp::kFloor: case ExprOp::kCeil: case ExprOp::kRoundEven: case ExprOp::kTrunc: return {Rule::kSame, kFp};
+    case ExprOp::kSqrt:
+    case ExprOp::kFloor:
+    case ExprOp::kCeil:
+    case ExprOp::kRoundEven:
+    case ExprOp::kTrunc: return {Rule::kSame, kFp};
     case ExprOp::kIsNan: return {Rule::kIsNan, kFp};
-    case ExprOp::kAdd: case ExprOp::kSub: case ExprOp::kMul: case ExprOp::kDiv: case ExprOp::kRem: case ExprOp::kMin: case ExprOp::kMax:
-      return {Rule::kSame, kArith};
-    case ExprOp::kFloorDiv: case ExprOp::kFloorMod: case ExprOp::kShl: case ExprOp::kShr: return {Rule::kSame, kWhole};
-    case ExprOp::kAnd: case ExprOp::kOr: case ExprOp::kXor: return {Rule::kSame, kWhole | kMaskToo};
-    case ExprOp::kLt: case ExprOp::kLe: return {Rule::kCompare, kArith};
+    case ExprOp::kAdd:
+    case ExprOp::kSub:
+    case ExprOp::kMul:
+    case ExprOp::kDiv:
+    case ExprOp::kRem:
+    case ExprOp::kMin:
+    case ExprOp::kMax: return {Rule::kSame, kArith};
+    case ExprOp::kFloorDiv:
+    case ExprOp::kFloorMod:
+    case ExprOp::kShl:
+    case ExprOp::kShr: return {Rule::kSame, kWhole};
+    case ExprOp::kAnd:
+    case ExprOp::kOr:
+    case ExprOp::kXor: return {Rule::kSame, kWhole | kMaskToo};
+    case ExprOp::kLt:
+    case ExprOp::kLe: return {Rule::kCompare, kArith};
     case ExprOp::kEq: return {Rule::kCompare, kArith | kMaskToo};
     case ExprOp::kFma: return {Rule::kFma, kFp};
     case ExprOp::kSelect: return {Rule::kSelect, kAny};
-    case ExprOp::kCastTrunc: case ExprOp::kCastSat: case ExprOp::kCastEven: case ExprOp::kCastZext: case ExprOp::kCastSext: case ExprOp::kCastBits:
+    case ExprOp::kCastTrunc:
+    case ExprOp::kCastSat:
+    case ExprOp::kCastEven:
+    case ExprOp::kCastZext:
+    case ExprOp::kCastSext:
+    case ExprOp::kCastBits:
     case ExprOp::kCastMask: return {Rule::kCast, kAny};
-    case ExprOp::kExp: case ExprOp::kExp2: case ExprOp::kLog: case ExprOp::kLog2: case ExprOp::kSin: case ExprOp::kCos: case ExprOp::kTanh:
-    case ExprOp::kErf: case ExprOp::kPow: return {Rule::kSame, kFp};
+    case ExprOp::kExp:
+    case ExprOp::kExp2:
+    case ExprOp::kLog:
+    case ExprOp::kLog2:
+    case ExprOp::kSin:
+    case ExprOp::kCos:
+    case ExprOp::kTanh:
+    case ExprOp::kErf:
+    case ExprOp::kPow: return {Rule::kSame, kFp};
     case ExprOp::kSplat: return {Rule::kSplat, kAny};
     case ExprOp::kIota: return {Rule::kIota, kAny};
     case ExprOp::kExtract: return {Rule::kExtract, kAny};
     case ExprOp::kShuffle: return {Rule::kShuffle, kAny};
-    case ExprOp::kReduceAdd: case ExprOp::kReduceMul: case ExprOp::kReduceMin: case ExprOp::kReduceMax: return {Rule::kReduce, kArith};
-    case ExprOp::kReduceAnd: case ExprOp::kReduceOr: return {Rule::kReduce, kWhole | kMaskToo};
+    case ExprOp::kReduceAdd:
+    case ExprOp::kReduceMul:
+    case ExprOp::kReduceMin:
+    case ExprOp::kReduceMax: return {Rule::kReduce, kArith};
+    case ExprOp::kReduceAnd:
+    case ExprOp::kReduceOr: return {Rule::kReduce, kWhole | kMaskToo};
   }
   return {Rule::kLeaf, kAny};
 }
@@ -85,8 +124,7 @@ bool cast_ok(ExprOp op, const KType& from, const KType& to) {
       return stored(from) ? to.is_elem(DType::kF32) : is_fp(from) && (is_fp(to) || stored(to));
     }
     case ExprOp::kCastBits: return from.kind == KType::kElem && to.kind == KType::kElem && fw == tw;
-    case ExprOp::kCastMask:
-      return (from.kind == KType::kMask && to.is_elem(DType::kU8)) || (to.kind == KType::kMask && is_whole(from));
+    case ExprOp::kCastMask: return (from.kind == KType::kMask && to.is_elem(DType::kU8)) || (to.kind == KType::kMask && is_whole(from));
     default: return false;
   }
 }
@@ -97,7 +135,8 @@ std::string mismatch(ExprOp op, const KType& a, const KType& b) {
 
 TypeProblem check_const(const ExprNode& n) {
   if (n.type.kind == KType::kNone || n.type.kind == KType::kFrag) return {0, "constant without a value type"};
-  if (n.type.kind == KType::kElem && (!buffer_elem_ok(n.type.elem) || n.type.elem == DType::kBool)) return {0, "constant of a type that kernels do not hold"};
+  if (n.type.kind == KType::kElem && (!buffer_elem_ok(n.type.elem) || n.type.elem == DType::kBool))
+    return {0, "constant of a type that kernels do not hold"};
   const int bits = n.type.kind == KType::kMask ? 1 : type_bits(n.type);
   if (bits < 64 && (n.bits >> bits) != 0) return {0, "constant has more bits than its type"};
   return {};
@@ -196,7 +235,8 @@ std::optional<KType> parse_type(std::string_view text) {
   int64_t lanes = 1;
   const size_t x = text.starts_with("index") ? (text.size() > 5 ? 5 : std::string_view::npos) : text.find('x');
   if (x != std::string_view::npos) {
-    if (text[x] != 'x' || !parse_int(text.substr(x + 1), &lanes) || !lanes_ok(static_cast<int>(std::min<int64_t>(lanes, 65))) || lanes == 1) return std::nullopt;
+    if (text[x] != 'x' || !parse_int(text.substr(x + 1), &lanes) || !lanes_ok(static_cast<int>(std::min<int64_t>(lanes, 65))) || lanes == 1)
+      return std::nullopt;
     base = text.substr(0, x);
   }
   const int n = static_cast<int>(lanes);
@@ -209,9 +249,11 @@ std::optional<KType> parse_type(std::string_view text) {
 
 KType result_type(ExprOp op, const KType& a, const KType& b) {
   switch (rule_of(op).rule) {
-    case Rule::kCompare: case Rule::kIsNan: return KType::mask(a.lanes);
+    case Rule::kCompare:
+    case Rule::kIsNan: return KType::mask(a.lanes);
     case Rule::kSelect: return b;
-    case Rule::kExtract: case Rule::kReduce: return a.with_lanes(1);
+    case Rule::kExtract:
+    case Rule::kReduce: return a.with_lanes(1);
     default: return a;
   }
 }
@@ -239,10 +281,12 @@ TypeProblem check_expr(const Kernel& k, const ExprNode& n) {
     return {5, cat(expr_op_name(n.op), " gives ", type_text(want), ", not ", type_text(n.type))};
   };
   switch (r.rule) {
-    case Rule::kSame: case Rule::kCompare:
+    case Rule::kSame:
+    case Rule::kCompare:
       if (n.b && a != b) return {5, mismatch(n.op, a, b)};
       return typed(result_type(n.op, a, b));
-    case Rule::kIsNan: case Rule::kReduce: return typed(result_type(n.op, a, b));
+    case Rule::kIsNan:
+    case Rule::kReduce: return typed(result_type(n.op, a, b));
     case Rule::kFma:
       if (a != b || a != c) return {5, mismatch(n.op, a, a != b ? b : c)};
       return typed(a);
@@ -266,7 +310,10 @@ TypeProblem check_expr(const Kernel& k, const ExprNode& n) {
   return {};
 }
 
-bool defines_var(const Stmt& s) { return s.var.valid() && s.kind != StmtKind::kSet && !(s.kind == StmtKind::kFrag && static_cast<FragOp>(s.op) != FragOp::kZero &&
-                                         static_cast<FragOp>(s.op) != FragOp::kLoad && static_cast<FragOp>(s.op) != FragOp::kGet); }
+bool defines_var(const Stmt& s) {
+  return s.var.valid() && s.kind != StmtKind::kSet &&
+         !(s.kind == StmtKind::kFrag && static_cast<FragOp>(s.op) != FragOp::kZero && static_cast<FragOp>(s.op) != FragOp::kLoad &&
+           static_cast<FragOp>(s.op) != FragOp::kGet);
+}
 
 }  // namespace nnc

@@ -1,4 +1,5 @@
-// The verifier of kernel IR. Invariant 1 (a load is a statement) holds by construction of the tree, and the reader refuses text that says otherwise.
+// The verifier of kernel IR. Invariant 1 (a load is a statement) holds by construction of the tree, and the reader refuses text that says
+// otherwise.
 
 #include <algorithm>
 
@@ -42,13 +43,17 @@ class Scoping {
       if (b.align < 1 || (b.align & (b.align - 1)) != 0) problem(0, cat("buffer '", b.name, "' needs a power of two as alignment"), {});
       const bool outside = b.space == Space::kGlobal || b.space == Space::kConstant;
       if (outside != is_param) problem(0, cat("buffer '", b.name, "': parameters are global or constant, allocations shared or local"), {});
-      if (!is_param && (!b.extent.is_const() || b.extent.constant() < 0 || b.extent.constant() > (1 << 26))) problem(0, cat("allocation '", b.name, "' needs a constant extent"), {});
+      if (!is_param && (!b.extent.is_const() || b.extent.constant() < 0 || b.extent.constant() > (1 << 26)))
+        problem(0, cat("allocation '", b.name, "' needs a constant extent"), {});
       if (b.space == Space::kConstant && b.access != Access::kRead) problem(0, cat("constant buffer '", b.name, "' is written"), {});
-      if (is_param && !k_.index64 && k_.symbols.range(b.extent).hi > INT32_MAX) problem(3, cat("buffer '", b.name, "' may be larger than an i32 index reaches"), {});
+      if (is_param && !k_.index64 && k_.symbols.range(b.extent).hi > INT32_MAX)
+        problem(3, cat("buffer '", b.name, "' may be larger than an i32 index reaches"), {});
     }
     for (const InPlacePair& p : k_.in_place) {
-      if (p.input >= k_.param_count || p.output >= k_.param_count || p.input == p.output) problem(0, "in-place pair outside the parameters", {});
-      else if (k_.buffers[BufId(p.output)].access == Access::kRead || k_.buffers[BufId(p.input)].access != Access::kRead) problem(0, "an in-place pair is a read input and a written output", {});
+      if (p.input >= k_.param_count || p.output >= k_.param_count || p.input == p.output)
+        problem(0, "in-place pair outside the parameters", {});
+      else if (k_.buffers[BufId(p.output)].access == Access::kRead || k_.buffers[BufId(p.input)].access != Access::kRead)
+        problem(0, "an in-place pair is a read input and a written output", {});
     }
   }
 
@@ -109,10 +114,13 @@ class Scoping {
   void access(const Stmt& s, StmtId at, const KType& t, bool writes) {
     if (!s.buf || !s.index) return problem(0, "memory access without buffer or index", at);
     const KBuffer& b = k_.buffers[s.buf];
-    if (!t.is_elem(value_dtype(b.elem))) problem(5, cat("buffer '", b.name, "' of ", dtype_name(b.elem), " is accessed as ", type_text(t), ": convert explicitly"), at);
+    if (!t.is_elem(value_dtype(b.elem)))
+      problem(5, cat("buffer '", b.name, "' of ", dtype_name(b.elem), " is accessed as ", type_text(t), ": convert explicitly"), at);
     const KType& i = type(s.index);
-    if (i.kind != KType::kIndex || (i.lanes != 1 && i.lanes != t.lanes)) problem(0, cat("index of type ", type_text(i), " for ", int(t.lanes), " lanes"), at);
-    if (s.mask && type(s.mask) != KType::mask(t.lanes)) problem(0, cat("mask of type ", type_text(type(s.mask)), " for ", int(t.lanes), " lanes"), at);
+    if (i.kind != KType::kIndex || (i.lanes != 1 && i.lanes != t.lanes))
+      problem(0, cat("index of type ", type_text(i), " for ", int(t.lanes), " lanes"), at);
+    if (s.mask && type(s.mask) != KType::mask(t.lanes))
+      problem(0, cat("mask of type ", type_text(type(s.mask)), " for ", int(t.lanes), " lanes"), at);
     if (s.other && !s.mask) problem(6, "a value for masked-off lanes without a mask", at);
     if (s.other && type(s.other) != t) problem(5, "the value for masked-off lanes has another type", at);
     if (writes && b.access == Access::kRead) problem(0, cat("buffer '", b.name, "' is written but declared as read"), at);
@@ -121,7 +129,9 @@ class Scoping {
 
   void statement(const Stmt& s, StmtId at, bool straight) {
     switch (s.kind) {
-      case StmtKind::kLet: case StmtKind::kMut: case StmtKind::kSet: {
+      case StmtKind::kLet:
+      case StmtKind::kMut:
+      case StmtKind::kSet: {
         if (!s.var || !s.value) return problem(0, "definition without variable or value", at);
         const Variable& v = k_.vars[s.var];
         if (v.type != type(s.value)) problem(5, cat("%", v.name, " of ", type_text(v.type), " is given ", type_text(type(s.value))), at);
@@ -135,7 +145,8 @@ class Scoping {
         index1(s.index, at);
         index1(s.index2, at);
         return;
-      case StmtKind::kWhile: case StmtKind::kIf:
+      case StmtKind::kWhile:
+      case StmtKind::kIf:
         if (!s.value || type(s.value) != KType::mask()) problem(0, "a condition is a mask of one lane", at);
         return;
       case StmtKind::kLoad:
@@ -151,7 +162,8 @@ class Scoping {
         index1(s.index, at);
         return;
       case StmtKind::kCheck:
-        if (!s.var || !s.index || type(s.index).kind != KType::kIndex || k_.vars[s.var].type != type(s.index)) return problem(0, "a check takes an index and gives one", at);
+        if (!s.var || !s.index || type(s.index).kind != KType::kIndex || k_.vars[s.var].type != type(s.index))
+          return problem(0, "a check takes an index and gives one", at);
         index1(s.index2, at);
         if (s.site >= k_.sites.size()) problem(0, "check site outside the kernel's list", at);
         return;
@@ -181,11 +193,13 @@ class Scoping {
   }
 
   void allocation(const Stmt& s, StmtId at, bool straight) {
-    if (!s.buf || !k_.buffers.contains(s.buf) || s.buf.index() < k_.param_count) return problem(0, "allocation without a buffer of its own", at);
+    if (!s.buf || !k_.buffers.contains(s.buf) || s.buf.index() < k_.param_count)
+      return problem(0, "allocation without a buffer of its own", at);
     const KBuffer& b = k_.buffers[s.buf];
     if (buffers_[s.buf.index()]) problem(2, cat("buffer '", b.name, "' is allocated twice"), at);
     if (b.space == Space::kShared && !straight) problem(4, cat("shared buffer '", b.name, "' is allocated under control flow"), at);
-    if (b.space == Space::kLocal && k_.threads > 1) problem(8, cat("local array '", b.name, "' in a kernel of many threads: use names or shared memory"), at);
+    if (b.space == Space::kLocal && k_.threads > 1)
+      problem(8, cat("local array '", b.name, "' in a kernel of many threads: use names or shared memory"), at);
   }
 
   void warp(const Stmt& s, StmtId at) {
@@ -193,7 +207,8 @@ class Scoping {
     const auto op = static_cast<WarpOp>(s.op);
     const bool vote = op > WarpOp::kShflIdx;
     const KType want = op == WarpOp::kBallot ? KType::of(DType::kU32) : type(s.value);
-    if (s.op > static_cast<uint8_t>(WarpOp::kAll) || k_.vars[s.var].type != want) problem(0, "warp operation with the wrong result type", at);
+    if (s.op > static_cast<uint8_t>(WarpOp::kAll) || k_.vars[s.var].type != want)
+      problem(0, "warp operation with the wrong result type", at);
     if (vote && type(s.value) != KType::mask()) problem(0, "a vote is over a mask of one lane", at);
     if (vote == s.other.valid()) return problem(0, "a shuffle takes a lane number, a vote takes none", at);
     if (!vote) index1(s.other, at);
@@ -205,17 +220,20 @@ class Scoping {
     index1(s.index, at);
     index1(s.index2, at);
     const KBuffer &to = k_.buffers[s.buf], &from = k_.buffers[s.buf2];
-    if (to.space != Space::kShared || from.space == Space::kShared || from.space == Space::kLocal) problem(0, "an asynchronous copy goes from global to shared memory", at);
+    if (to.space != Space::kShared || from.space == Space::kShared || from.space == Space::kLocal)
+      problem(0, "an asynchronous copy goes from global to shared memory", at);
     if (to.elem != from.elem) problem(5, "asynchronous copy between element types", at);
     if (from.access == Access::kWrite) problem(0, cat("buffer '", from.name, "' is read but declared as written"), at);
-    if ((s.n != 4 && s.n != 8 && s.n != 16) || s.n * 8 % std::max(1, dtype_bits(to.elem)) != 0) problem(0, "an asynchronous copy moves 4, 8 or 16 bytes of whole elements", at);
+    if ((s.n != 4 && s.n != 8 && s.n != 16) || s.n * 8 % std::max(1, dtype_bits(to.elem)) != 0)
+      problem(0, "an asynchronous copy moves 4, 8 or 16 bytes of whole elements", at);
     if (s.mask && type(s.mask) != KType::mask()) problem(0, "the mask of a copy has one lane", at);
   }
 
   void frag(const Stmt& s, StmtId at) {
     if (k_.threads % 32 != 0) problem(0, "fragments belong to whole warps", at);
     switch (static_cast<FragOp>(s.op)) {
-      case FragOp::kZero: case FragOp::kLoad: {
+      case FragOp::kZero:
+      case FragOp::kLoad: {
         if (!s.var || k_.vars[s.var].type.kind != KType::kFrag) return problem(0, "fragment statement without a fragment", at);
         const KType& t = k_.vars[s.var].type;
         if (!frag_shape_ok(t.frag, t.elem)) problem(0, cat("no fragment ", type_text(t)), at);
@@ -229,16 +247,19 @@ class Scoping {
       case FragOp::kMma: {
         if (!has_frag(s.var, at) || !has_frag(s.f0, at) || !has_frag(s.f1, at)) return;
         const KType &c = k_.vars[s.var].type, &a = k_.vars[s.f0].type, &b = k_.vars[s.f1].type;
-        const bool ok = c.frag.role == FragShape::kC && a.frag.role == FragShape::kA && b.frag.role == FragShape::kB && a.elem == b.elem && a.frag.k == b.frag.k && c.frag.k == a.frag.k;
+        const bool ok = c.frag.role == FragShape::kC && a.frag.role == FragShape::kA && b.frag.role == FragShape::kB && a.elem == b.elem &&
+                        a.frag.k == b.frag.k && c.frag.k == a.frag.k;
         if (!ok) problem(0, cat("no mma of ", type_text(c), ", ", type_text(a), ", ", type_text(b)), at);
         return;
       }
-      case FragOp::kGet: case FragOp::kSet: {
+      case FragOp::kGet:
+      case FragOp::kSet: {
         if (!has_frag(s.f0, at)) return;
         const KType& t = k_.vars[s.f0].type;
         if (s.n < 0 || s.n >= frag_elements(t.frag)) problem(0, "element outside the fragment", at);
         const bool get = static_cast<FragOp>(s.op) == FragOp::kGet;
-        if (get ? !s.var || k_.vars[s.var].type != KType::of(t.elem) : !s.value || type(s.value) != KType::of(t.elem)) problem(5, "fragment element of another type", at);
+        if (get ? !s.var || k_.vars[s.var].type != KType::of(t.elem) : !s.value || type(s.value) != KType::of(t.elem))
+          problem(5, "fragment element of another type", at);
         return;
       }
     }
@@ -281,10 +302,12 @@ class Uniformity {
     if (n.op == ExprOp::kThread || n.op == ExprOp::kLane) return kVaries;
     if (n.op == ExprOp::kVar) return of_[n.var.index()];
     // thread / 32 is one number per warp.
-    if ((n.op == ExprOp::kFloorDiv || n.op == ExprOp::kDiv) && k_.exprs[n.a].op == ExprOp::kThread && k_.exprs[n.b].op == ExprOp::kConst && k_.exprs[n.b].bits % 32 == 0 &&
-        k_.exprs[n.b].bits != 0)
+    if ((n.op == ExprOp::kFloorDiv || n.op == ExprOp::kDiv) && k_.exprs[n.a].op == ExprOp::kThread && k_.exprs[n.b].op == ExprOp::kConst &&
+        k_.exprs[n.b].bits % 32 == 0 && k_.exprs[n.b].bits != 0)
       return k_.exprs[n.b].bits >= static_cast<uint64_t>(k_.threads) ? kBlockWide : kWarpWide;
-    if (n.op == ExprOp::kShr && k_.exprs[n.a].op == ExprOp::kThread && k_.exprs[n.b].op == ExprOp::kConst && k_.exprs[n.b].bits >= 5 && k_.exprs[n.b].bits < 64) return kWarpWide;
+    if (n.op == ExprOp::kShr && k_.exprs[n.a].op == ExprOp::kThread && k_.exprs[n.b].op == ExprOp::kConst && k_.exprs[n.b].bits >= 5 &&
+        k_.exprs[n.b].bits < 64)
+      return kWarpWide;
     int s = kBlockWide;
     for_operands(n, [&](ExprId o) { s = std::max(s, spread(o)); });
     return s;
@@ -320,9 +343,12 @@ class Uniformity {
       if (s.kind == StmtKind::kFor) inner = std::max({inner, spread(s.index), spread(s.index2)});
       if (s.var && k_.vars[s.var].type.kind != KType::kFrag) {
         int value = control;
-        if (is_vote(s)) value = kWarpWide;
-        else if (s.kind == StmtKind::kWarp || s.kind == StmtKind::kAtomic || s.kind == StmtKind::kFrag) value = kVaries;
-        else for_exprs(s, [&](ExprId e) { value = std::max(value, spread(e)); });
+        if (is_vote(s))
+          value = kWarpWide;
+        else if (s.kind == StmtKind::kWarp || s.kind == StmtKind::kAtomic || s.kind == StmtKind::kFrag)
+          value = kVaries;
+        else
+          for_exprs(s, [&](ExprId e) { value = std::max(value, spread(e)); });
         // A name that lives and dies inside divergent control is read only there; a mut may be read outside.
         if (s.kind != StmtKind::kSet && !is_vote(s)) {
           int own = kBlockWide;
@@ -353,7 +379,8 @@ void accesses(const Kernel& k, Problems& problems) {
   }
   for (size_t b = k.param_count; b < k.buffers.size(); ++b)
     if (k.buffers[BufId(b)].space == Space::kLocal && used[b] && !varying[b])
-      problems.push_back({8, cat("local array '", k.buffers[BufId(b)].name, "' is only accessed at constants: register tiles are separate names"), {}});
+      problems.push_back(
+          {8, cat("local array '", k.buffers[BufId(b)].name, "' is only accessed at constants: register tiles are separate names"), {}});
 
   for (const AccessReport& a : prove_accesses(k).open) {
     if (a.outside) problems.push_back({3, cat(a.text, ": it certainly is not"), a.stmt});
@@ -385,7 +412,8 @@ Status verify_kernel_or_error(const Kernel& k) {
   const Problems problems = verify_kernel(k);
   if (problems.empty()) return {};
   Error e(Code::kInvalidIr, cat("kernel @", k.name, " breaks invariant ", problems[0].invariant, ": ", problems[0].message));
-  for (size_t i = 1; i < problems.size() && i < 16; ++i) e = std::move(e).with(cat("invariant ", problems[i].invariant, ": ", problems[i].message));
+  for (size_t i = 1; i < problems.size() && i < 16; ++i)
+    e = std::move(e).with(cat("invariant ", problems[i].invariant, ": ", problems[i].message));
   return e;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
-// The kernel IR interpreter: oracle of compiled code (bit for bit) and the target `cpu:vm`. Every access is checked against its buffer; a kernel that leaves one is an error, never
-// undefined behaviour. A kernel is translated once to register code over whole lanes, then run over a range of tasks.
+// The kernel IR interpreter: oracle of compiled code (bit for bit) and the target `cpu:vm`. Every access is checked against its buffer; a
+// kernel that leaves one is an error, never undefined behaviour. A kernel is translated once to register code over whole lanes, then run
+// over a range of tasks.
 
 #include <memory>
 #include <span>
@@ -21,8 +22,9 @@ struct CheckFailure {
 };
 
 struct VmOptions {
-  int level = 4;                   // the highest instruction set level used: 1, 3, 4; all give the same bits
-  int64_t max_rounds = INT64_MAX;  // loop rounds that one thread may make in one call: a bound on the time of kernels from files that nobody vouches for
+  int level = 4;  // the highest instruction set level used: 1, 3, 4; all give the same bits
+  int64_t max_rounds =
+      INT64_MAX;  // loop rounds that one thread may make in one call: a bound on the time of kernels from files that nobody vouches for
 };
 
 class VmKernel {
@@ -32,8 +34,9 @@ class VmKernel {
   VmKernel(VmKernel&&) noexcept;
   VmKernel& operator=(VmKernel&&) noexcept;
   ~VmKernel();
-  // Runs tasks [begin, end) of the flattened grid (task0 fastest). `dims`: values of the kernel's symbols. Kernels with threads > 1 run their threads in lock step between
-  // barriers (phases), in thread order. No allocation after the first call with the same kernel on a thread.
+  // Runs tasks [begin, end) of the flattened grid (task0 fastest). `dims`: values of the kernel's symbols. Kernels with threads > 1 run
+  // their threads in lock step between barriers (phases), in thread order. No allocation after the first call with the same kernel on a
+  // thread.
   Status run(std::span<const VmBuffer> params, std::span<const int64_t> dims, int64_t begin, int64_t end, CheckFailure* failure) const;
 
  private:

@@ -1,8 +1,8 @@
 #pragma once
 // The interpreter's own code: instructions over registers in a frame, and the state that they run on. Internal to kernel_vm*.cpp.
 //
-// A register is a slot in its thread's frame: 8 bytes for one lane, whole 64-byte blocks otherwise, so that lane operations run on full vectors and may compute rubbish in the
-// padding. A mask lane is a byte, 0 or 1.
+// A register is a slot in its thread's frame: 8 bytes for one lane, whole 64-byte blocks otherwise, so that lane operations run on full
+// vectors and may compute rubbish in the padding. A mask lane is a byte, 0 or 1.
 
 #include <cstddef>
 #include <cstdint>
@@ -22,8 +22,8 @@ struct Inst {
   Handler fn = nullptr;
   uint32_t dst = 0, a = 0, b = 0, c = 0;  // frame offsets
   uint16_t lanes = 1;
-  uint16_t blocks = 1;                    // 64-byte blocks of the widest operand
-  uint32_t aux = 0;                       // buffer, jump target, pattern, statement
+  uint16_t blocks = 1;  // 64-byte blocks of the widest operand
+  uint32_t aux = 0;     // buffer, jump target, pattern, statement
   int64_t imm = 0;
 };
 
@@ -66,11 +66,11 @@ struct Program;
 struct Thread {
   std::byte* regs = nullptr;
   const Inst* code = nullptr;
-  Memory* memory = nullptr;            // by buffer
+  Memory* memory = nullptr;  // by buffer
   const Program* program = nullptr;
   CheckFailure* failure = nullptr;
   Failure* error = nullptr;
-  int64_t fuel = 0;                    // loop rounds left
+  int64_t fuel = 0;  // loop rounds left
   const Inst* pc = nullptr;
   Stop stop = Stop::kDone;
   int index = 0;
@@ -115,8 +115,8 @@ const Inst* do_copy_wait(const Inst*, Thread&);
 const Inst* do_alloc(const Inst*, Thread&);
 const Inst* do_frag_load(const Inst*, Thread&);
 const Inst* do_frag_store(const Inst*, Thread&);
-const Inst* do_move(const Inst*, Thread&);      // blocks * 64 bytes
-const Inst* do_move8(const Inst*, Thread&);     // 8 bytes
+const Inst* do_move(const Inst*, Thread&);   // blocks * 64 bytes
+const Inst* do_move8(const Inst*, Thread&);  // 8 bytes
 const Inst* do_clear(const Inst*, Thread&);
 const Inst* do_frag_get(const Inst*, Thread&);
 const Inst* do_frag_set(const Inst*, Thread&);
@@ -126,13 +126,14 @@ const Inst* do_jump(const Inst*, Thread&);
 const Inst* do_while_next(const Inst*, Thread&);
 const Inst* do_branch_false(const Inst*, Thread&);
 const Inst* do_end(const Inst*, Thread&);
-const Inst* do_sync(const Inst*, Thread&);      // barrier, warp operation, mma: all threads meet here
+const Inst* do_sync(const Inst*, Thread&);  // barrier, warp operation, mma: all threads meet here
 
 // Stops the thread with an error about memory `buffer`.
 const Inst* out_of_bounds(const Inst* i, Thread& t, uint32_t buffer, int64_t index, int64_t count, const char* what);
 const Inst* fail(const Inst* i, Thread& t, std::string message);
 
-Status run_tasks(const Program& p, std::span<const VmBuffer> params, std::span<const int64_t> dims, int64_t begin, int64_t end, CheckFailure* failure);
+Status run_tasks(const Program& p, std::span<const VmBuffer> params, std::span<const int64_t> dims, int64_t begin, int64_t end,
+                 CheckFailure* failure);
 Result<std::unique_ptr<Program>> translate(const Kernel& k, const LaneOps& ops);
 
 }  // namespace nnc::vm

@@ -30,9 +30,7 @@ const Inst* do_frag_set(const Inst* i, Thread& t) {
 }
 
 // dst the variable, b its end (evaluated), aux where to go when there is no round left.
-const Inst* do_for_begin(const Inst* i, Thread& t) {
-  return *t.reg<int64_t>(i->dst) < *t.reg<int64_t>(i->b) ? i + 1 : t.code + i->aux;
-}
+const Inst* do_for_begin(const Inst* i, Thread& t) { return *t.reg<int64_t>(i->dst) < *t.reg<int64_t>(i->b) ? i + 1 : t.code + i->aux; }
 namespace {
 const Inst* out_of_fuel(const Inst* i, Thread& t) { return fail(i, t, "more loop rounds than allowed"); }
 }  // namespace

@@ -11,14 +11,17 @@ namespace nnc::vm {
 
 const Inst* fail(const Inst* i, Thread& t, std::string message) {
   const int64_t* special = t.reg<int64_t>(t.program->special_offset);
-  t.error->message = cat("kernel @", t.program->kernel.name, ", task (", special[0], ", ", special[1], ", ", special[2], "), thread ", t.index, ": ", message);
+  t.error->message = cat("kernel @", t.program->kernel.name, ", task (", special[0], ", ", special[1], ", ", special[2], "), thread ",
+                         t.index, ": ", message);
   t.stop = Stop::kError;
   t.pc = i;
   return nullptr;
 }
 
 const Inst* out_of_bounds(const Inst* i, Thread& t, uint32_t buffer, int64_t index, int64_t count, const char* what) {
-  return fail(i, t, cat(what, " of elements [", index, ", ", index, "+", count, ") of buffer '", t.program->buffers[buffer].name, "', which has ", t.memory[buffer].count));
+  return fail(i, t,
+              cat(what, " of elements [", index, ", ", index, "+", count, ") of buffer '", t.program->buffers[buffer].name, "', which has ",
+                  t.memory[buffer].count));
 }
 
 namespace {
@@ -32,7 +35,9 @@ bool all_written(const Memory& m, int64_t index, int64_t count) {
   return true;
 }
 const Inst* unwritten(const Inst* i, Thread& t, uint32_t buffer, int64_t index) {
-  return fail(i, t, cat("read of element ", index, " of buffer '", t.program->buffers[buffer].name, "' before anything was written there (or a copy has landed)"));
+  return fail(i, t,
+              cat("read of element ", index, " of buffer '", t.program->buffers[buffer].name,
+                  "' before anything was written there (or a copy has landed)"));
 }
 void mark(const Memory& m, int64_t index, int64_t count) {
   if (m.written != nullptr) std::memset(m.written + index, 1, static_cast<size_t>(count));
@@ -62,8 +67,10 @@ template <size_t Size, bool Sum, bool One> const Inst* load_plain(const Inst* i,
   const int64_t n = One ? 1 : i->lanes;
   if (!inside(m, index, n)) return out_of_bounds(i, t, i->aux, index, n, "read");
   if (!all_written(m, index, n)) return unwritten(i, t, i->aux, index);
-  if (One) copy_fixed<Size>(t.regs + i->dst, m.data + index * int64_t(Size));
-  else copy_bytes(t.regs + i->dst, m.data + index * int64_t(Size), static_cast<size_t>(n) * Size);
+  if (One)
+    copy_fixed<Size>(t.regs + i->dst, m.data + index * int64_t(Size));
+  else
+    copy_bytes(t.regs + i->dst, m.data + index * int64_t(Size), static_cast<size_t>(n) * Size);
   return i + 1;
 }
 // Registers: dst value, a index, b mask (if blocks is 1), c the value of masked-off lanes (imm 1) or zero (imm 0); aux the buffer.
@@ -75,8 +82,10 @@ template <size_t Size, bool Gather> const Inst* load_masked(const Inst* i, Threa
   for (int k = 0; k < i->lanes; ++k) {
     std::byte* d = lanes + size_t(k) * Size;
     if (mask != nullptr && mask[k] == 0) {
-      if (i->imm) copy_fixed<Size>(d, t.regs + i->c + size_t(k) * Size);
-      else std::memset(d, 0, Size);
+      if (i->imm)
+        copy_fixed<Size>(d, t.regs + i->c + size_t(k) * Size);
+      else
+        std::memset(d, 0, Size);
       continue;
     }
     int64_t at = Gather ? index[k] : 0;
@@ -96,8 +105,10 @@ template <size_t Size, bool Sum, bool One> const Inst* store_plain(const Inst* i
   const int64_t n = One ? 1 : i->lanes;
   if (!inside(m, index, n)) return out_of_bounds(i, t, i->aux, index, n, "write");
   mark(m, index, n);
-  if (One) copy_fixed<Size>(m.data + index * int64_t(Size), t.regs + i->a);
-  else copy_bytes(m.data + index * int64_t(Size), t.regs + i->a, static_cast<size_t>(n) * Size);
+  if (One)
+    copy_fixed<Size>(m.data + index * int64_t(Size), t.regs + i->a);
+  else
+    copy_bytes(m.data + index * int64_t(Size), t.regs + i->a, static_cast<size_t>(n) * Size);
   return i + 1;
 }
 // Registers: dst index, a value, b mask (if blocks is 1).
@@ -138,8 +149,10 @@ template <size_t Size> Handler stores(Access form, int lanes) {
 template <class T> T combine(AtomicOp op, T old, T v) {
   switch (op) {
     case AtomicOp::kAdd:
-      if constexpr (std::is_floating_point_v<T>) return old + v;
-      else return T(std::make_unsigned_t<T>(old) + std::make_unsigned_t<T>(v));
+      if constexpr (std::is_floating_point_v<T>)
+        return old + v;
+      else
+        return T(std::make_unsigned_t<T>(old) + std::make_unsigned_t<T>(v));
     case AtomicOp::kMin: return v < old ? v : old;
     case AtomicOp::kMax: return v > old ? v : old;
     case AtomicOp::kOr:
@@ -220,8 +233,8 @@ const Inst* do_alloc(const Inst* i, Thread& t) {
   return i + 1;
 }
 
-// Registers: dst shared index, a global index, b mask if lanes is 2; aux shared buffer, blocks global buffer, imm bytes. The destination is unreadable until a wait lands the
-// copy; a masked-off copy lands zeros and reads nothing.
+// Registers: dst shared index, a global index, b mask if lanes is 2; aux shared buffer, blocks global buffer, imm bytes. The destination is
+// unreadable until a wait lands the copy; a masked-off copy lands zeros and reads nothing.
 const Inst* do_copy_async(const Inst* i, Thread& t) {
   const uint32_t shared = i->aux, global = i->blocks;
   const Memory &s = t.memory[shared], &g = t.memory[global];
@@ -232,7 +245,8 @@ const Inst* do_copy_async(const Inst* i, Thread& t) {
   const auto misaligned = [&](const Memory& m, int64_t index) {
     return (reinterpret_cast<uintptr_t>(m.data) + uint64_t(index * t.program->buffers[shared].elem_bytes)) % uint64_t(i->imm) != 0;
   };
-  if (misaligned(s, at) || (!off && misaligned(g, from))) return fail(i, t, cat("asynchronous copy of ", i->imm, " bytes that is not aligned to them"));
+  if (misaligned(s, at) || (!off && misaligned(g, from)))
+    return fail(i, t, cat("asynchronous copy of ", i->imm, " bytes that is not aligned to them"));
   if (s.written != nullptr) std::memset(s.written + at, 2, static_cast<size_t>(n));
   t.copies.push_back({shared, global, at, from, i->imm, t.copy_group, off});
   return i + 1;
@@ -250,8 +264,10 @@ const Inst* do_copy_wait(const Inst* i, Thread& t) {
     }
     const Memory &s = t.memory[c.shared], &g = t.memory[c.global];
     const int64_t size = t.program->buffers[c.shared].elem_bytes;
-    if (c.masked_off) std::memset(s.data + c.at * size, 0, static_cast<size_t>(c.bytes));
-    else std::memcpy(s.data + c.at * size, g.data + c.from * size, static_cast<size_t>(c.bytes));
+    if (c.masked_off)
+      std::memset(s.data + c.at * size, 0, static_cast<size_t>(c.bytes));
+    else
+      std::memcpy(s.data + c.at * size, g.data + c.from * size, static_cast<size_t>(c.bytes));
     mark(s, c.at, c.bytes / size);
   }
   t.copies.resize(kept);

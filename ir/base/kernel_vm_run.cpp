@@ -1,4 +1,5 @@
-// Runs tasks: threads go one after another to their next meeting point (barrier, warp operation, mma), in thread order, so every run is the same.
+// Runs tasks: threads go one after another to their next meeting point (barrier, warp operation, mma), in thread order, so every run is the
+// same.
 
 #include <cmath>
 #include <cstring>
@@ -177,9 +178,12 @@ bool run_warp(const Program& p, const Warp& w) {
       }
     if (first.stop == Stop::kDone || first.pc->aux == kBlockBarrier) return true;
     const Inst* i = first.pc;
-    if (i->aux == kWarpOp && static_cast<WarpOp>(i->imm) <= WarpOp::kShflIdx) shuffle_lanes(i, w);
-    else if (i->aux == kWarpOp) vote_lanes(i, w);
-    else if (i->aux == kMma) mma(p, i, w);
+    if (i->aux == kWarpOp && static_cast<WarpOp>(i->imm) <= WarpOp::kShflIdx)
+      shuffle_lanes(i, w);
+    else if (i->aux == kWarpOp)
+      vote_lanes(i, w);
+    else if (i->aux == kMma)
+      mma(p, i, w);
     for (int k = 0; k < w.count; ++k) w.lanes[k].pc = i + 1;
   }
 }
@@ -209,7 +213,8 @@ Status bind_buffers(const Program& p, std::span<const VmBuffer> params, Arena& a
   for (size_t b = 0; b < p.buffers.size(); ++b) {
     const BufferInfo& info = p.buffers[b];
     if (b < params.size()) {
-      if (params[b].bytes < 0 || (params[b].data == nullptr && params[b].bytes != 0)) return Error(Code::kInternal, "kernel launched with a buffer of no address");
+      if (params[b].bytes < 0 || (params[b].data == nullptr && params[b].bytes != 0))
+        return Error(Code::kInternal, "kernel launched with a buffer of no address");
       a.memory[b] = {static_cast<std::byte*>(params[b].data), params[b].bytes / info.elem_bytes, nullptr};
       continue;
     }
@@ -231,17 +236,21 @@ size_t scratch_bytes(const Program& p) {
 
 }  // namespace
 
-Status run_tasks(const Program& p, std::span<const VmBuffer> params, std::span<const int64_t> dims, int64_t begin, int64_t end, CheckFailure* failure) {
+Status run_tasks(const Program& p, std::span<const VmBuffer> params, std::span<const int64_t> dims, int64_t begin, int64_t end,
+                 CheckFailure* failure) {
   const Kernel& k = p.kernel;
-  if (params.size() != k.param_count) return Error(Code::kInternal, cat("kernel @", k.name, " takes ", k.param_count, " buffers, not ", params.size()));
-  if (dims.size() != k.symbols.size()) return Error(Code::kInternal, cat("kernel @", k.name, " has ", k.symbols.size(), " symbols, ", dims.size(), " values given"));
+  if (params.size() != k.param_count)
+    return Error(Code::kInternal, cat("kernel @", k.name, " takes ", k.param_count, " buffers, not ", params.size()));
+  if (dims.size() != k.symbols.size())
+    return Error(Code::kInternal, cat("kernel @", k.name, " has ", k.symbols.size(), " symbols, ", dims.size(), " values given"));
   Arena& a = arena();
   a.values.assign(dims.begin(), dims.end());
   a.known.resize(dims.size());
   for (size_t i = 0; i < dims.size(); ++i) a.known[i] = k.symbols[SymbolId(i)].kind != SymKind::kDerived;
   NNC_TRY(k.symbols.derive(a.values, a.known));
   NNC_ASSIGN(const auto extents, extents_for(k, a.values));
-  if (begin < 0 || end > extents[0] * extents[1] * extents[2] || begin > end) return Error(Code::kInternal, cat("kernel @", k.name, ": tasks outside the grid"));
+  if (begin < 0 || end > extents[0] * extents[1] * extents[2] || begin > end)
+    return Error(Code::kInternal, cat("kernel @", k.name, ": tasks outside the grid"));
   if (begin == end) return {};
 
   const size_t frame = round64(p.frame_bytes), scratch = scratch_bytes(p), count = static_cast<size_t>(k.threads);

@@ -62,7 +62,9 @@ class RandomProgram {
         case 4:
           if (depth > 0) {
             const Expr c = r_.below(3) ? k_.lt(k_.task(0), k_.index(r_.below(4))) : k_.mask_const(r_.below(2));
-            k_.if_(c, [&] { scope(known, depth - 1); }, r_.below(2) ? KernelBuilder::Body([&] { scope(known, depth - 1); }) : KernelBuilder::Body());
+            k_.if_(
+                c, [&] { scope(known, depth - 1); },
+                r_.below(2) ? KernelBuilder::Body([&] { scope(known, depth - 1); }) : KernelBuilder::Body());
           }
           break;
         case 5: known.push_back(k_.load(inputs_[size_t(r_.below(5))], k_.index(r_.below(8)), lanes_)); break;
@@ -107,7 +109,8 @@ std::vector<std::vector<std::byte>> outputs_of(const Kernel& k) {
   return memory;
 }
 
-void expect_same(const Kernel& k, const std::vector<std::vector<std::byte>>& a, const std::vector<std::vector<std::byte>>& b, const std::string& what) {
+void expect_same(const Kernel& k, const std::vector<std::vector<std::byte>>& a, const std::vector<std::vector<std::byte>>& b,
+                 const std::string& what) {
   ASSERT_EQ(a.size(), b.size()) << what;
   for (size_t i = 0; i < a.size(); ++i) {
     const KType t = KType::of(k.buffers[BufId(uint32_t(i))].elem);
@@ -116,7 +119,8 @@ void expect_same(const Kernel& k, const std::vector<std::vector<std::byte>>& a, 
       uint64_t x = 0, y = 0;
       std::memcpy(&x, a[i].data() + e, size);
       std::memcpy(&y, b[i].data() + e, size);
-      ASSERT_TRUE(test::same_bits(t, x, y)) << what << ": parameter " << i << " element " << e / size << " " << std::hex << x << " became " << y;
+      ASSERT_TRUE(test::same_bits(t, x, y)) << what << ": parameter " << i << " element " << e / size << " " << std::hex << x << " became "
+                                            << y;
     }
   }
 }
@@ -148,7 +152,8 @@ TEST(KernelPasses, KeepEveryBitOfRandomPrograms) {
 }
 
 std::string after(void (*pass)(Kernel&), const std::string& body, const char* header = "grid [8, 1, 1] threads 1 index i64") {
-  const std::string head = std::string("kernel @k\nparam $x.0 : f32[4096] align 64 r global\nparam $y.1 : f32[4096] align 64 rw global\n") + header + "\n{\n";
+  const std::string head =
+      std::string("kernel @k\nparam $x.0 : f32[4096] align 64 r global\nparam $y.1 : f32[4096] align 64 rw global\n") + header + "\n{\n";
   auto k = parse_kernel(head + body + "}\n");
   EXPECT_TRUE(k.ok()) << (k.ok() ? "" : k.error().str());
   if (!k.ok()) return "";
@@ -233,7 +238,8 @@ TEST(KernelPasses, FactsAreCounted) {
 Kernel tile_kernel() {
   KernelBuilder k("tile");
   const Dim m(k.symbols().input("m", 1, 1 << 20)), depth(k.symbols().input("k", 1, 1 << 20));
-  const BufId a = k.param("a", DType::kF32, k.symbols().mul(k.symbols().mul(m, 8), depth), Access::kRead), b = k.param("b", DType::kF32, k.symbols().mul(depth, 48), Access::kRead);
+  const BufId a = k.param("a", DType::kF32, k.symbols().mul(k.symbols().mul(m, 8), depth), Access::kRead),
+              b = k.param("b", DType::kF32, k.symbols().mul(depth, 48), Access::kRead);
   const BufId c = k.param("c", DType::kF32, k.symbols().mul(m, 8 * 48), Access::kWrite);
   k.grid(m);
   std::vector<VarId> acc;
@@ -249,7 +255,8 @@ Kernel tile_kernel() {
   for (int i = 0; i < 8; ++i)
     for (int j = 0; j < 3; ++j) {
       const Expr v = k.var(acc[size_t(i * 3 + j)]);
-      k.store(c, k.add(k.mul(k.add(k.mul(k.task(0), k.index(8)), k.index(i)), k.index(48)), k.index(16 * j)), k.mul(v, k.math(ExprOp::kErf, v)));
+      k.store(c, k.add(k.mul(k.add(k.mul(k.task(0), k.index(8)), k.index(i)), k.index(48)), k.index(16 * j)),
+              k.mul(v, k.math(ExprOp::kErf, v)));
     }
   return k.finish();
 }

@@ -1,5 +1,6 @@
 #pragma once
-// Random kernels and a naive evaluator of their expressions, lane by lane: what the interpreter, the printer and the passes are tested with.
+// Random kernels and a naive evaluator of their expressions, lane by lane: what the interpreter, the printer and the passes are tested
+// with.
 
 #include <cstring>
 #include <map>
@@ -34,7 +35,9 @@ inline uint64_t interesting_bits(Random& r, DType t) {
   const uint64_t cut = width >= 64 ? ~uint64_t(0) : (uint64_t(1) << width) - 1;
   if (is_float(t)) {
     switch (r.below(4)) {
-      case 0: return bits_of_value(t, r.pick<double>({0.0, -0.0, 1.0, -1.0, 0.5, 1.5, 2.5, -2.5, 1e30, -1e30, INFINITY, -INFINITY, NAN, 65504.0, 1e-40, 2147483648.0, -2147483649.0}));
+      case 0:
+        return bits_of_value(t, r.pick<double>({0.0, -0.0, 1.0, -1.0, 0.5, 1.5, 2.5, -2.5, 1e30, -1e30, INFINITY, -INFINITY, NAN, 65504.0,
+                                                1e-40, 2147483648.0, -2147483649.0}));
       case 1: return bits_of_value(t, (double(r.bits() >> 11) / 9007199254740992.0 - 0.5) * 20);
       case 2: return bits_of_value(t, double(r.below(200) - 100));
       default: return r.bits() & cut;
@@ -48,8 +51,8 @@ inline uint64_t interesting_bits(Random& r, DType t) {
 }
 
 inline const std::vector<DType>& value_dtypes() {
-  static const std::vector<DType> all = {DType::kI8, DType::kI16, DType::kI32, DType::kI64, DType::kU8, DType::kU16, DType::kU32,
-                                         DType::kU64, DType::kF32, DType::kF64, DType::kF16, DType::kBF16};
+  static const std::vector<DType> all = {DType::kI8,  DType::kI16, DType::kI32, DType::kI64, DType::kU8,  DType::kU16,
+                                         DType::kU32, DType::kU64, DType::kF32, DType::kF64, DType::kF16, DType::kBF16};
   return all;
 }
 
@@ -82,21 +85,32 @@ class ExprMaker {
     const bool half = t.is_elem(DType::kF16) || t.is_elem(DType::kBF16);
     using O = ExprOp;
     switch (r_.below(10)) {
-      case 0: return fp ? k_.unary(r_.pick({O::kNeg, O::kAbs, O::kSqrt, O::kFloor, O::kCeil, O::kRoundEven, O::kTrunc, O::kIsNan}), a)
-                     : whole ? k_.unary(r_.pick({O::kNeg, O::kNot}), a) : t.kind == KType::kMask ? k_.logical_not(a) : Expr();
-      case 1: case 2: case 3:
-        if (fp) return k_.binary(r_.pick({O::kAdd, O::kSub, O::kMul, O::kDiv, O::kRem, O::kMin, O::kMax, O::kLt, O::kLe, O::kEq}), a, like(a));
+      case 0:
+        return fp      ? k_.unary(r_.pick({O::kNeg, O::kAbs, O::kSqrt, O::kFloor, O::kCeil, O::kRoundEven, O::kTrunc, O::kIsNan}), a)
+               : whole ? k_.unary(r_.pick({O::kNeg, O::kNot}), a)
+               : t.kind == KType::kMask ? k_.logical_not(a)
+                                        : Expr();
+      case 1:
+      case 2:
+      case 3:
+        if (fp)
+          return k_.binary(r_.pick({O::kAdd, O::kSub, O::kMul, O::kDiv, O::kRem, O::kMin, O::kMax, O::kLt, O::kLe, O::kEq}), a, like(a));
         if (whole)
-          return k_.binary(r_.pick({O::kAdd, O::kSub, O::kMul, O::kDiv, O::kRem, O::kFloorDiv, O::kFloorMod, O::kMin, O::kMax, O::kAnd, O::kOr, O::kXor, O::kShl,
-                                    O::kShr, O::kLt, O::kLe, O::kEq}), a, like(a));
+          return k_.binary(r_.pick({O::kAdd, O::kSub, O::kMul, O::kDiv, O::kRem, O::kFloorDiv, O::kFloorMod, O::kMin, O::kMax, O::kAnd,
+                                    O::kOr, O::kXor, O::kShl, O::kShr, O::kLt, O::kLe, O::kEq}),
+                           a, like(a));
         return t.kind == KType::kMask ? k_.binary(r_.pick({O::kAnd, O::kOr, O::kXor, O::kEq}), a, like(a)) : Expr();
-      case 4: return fp ? k_.fma(a, like(a), like(a)) : whole && (t.kind == KType::kIndex || is_signed_int(t.elem)) ? k_.unary(O::kAbs, a) : Expr();
+      case 4:
+        return fp                                                            ? k_.fma(a, like(a), like(a))
+               : whole && (t.kind == KType::kIndex || is_signed_int(t.elem)) ? k_.unary(O::kAbs, a)
+                                                                             : Expr();
       case 5: {
         const Expr m = any();
         return k_.type(m).kind == KType::kMask && k_.lanes(m) == t.lanes ? k_.select(m, a, like(a)) : Expr();
       }
-      case 6: return k_.convert(a, r_.pick({DType::kI8, DType::kI16, DType::kI32, DType::kI64, DType::kU8, DType::kU16, DType::kU32, DType::kU64, DType::kF32, DType::kF64,
-                                            DType::kF16, DType::kBF16, DType::kBool}));
+      case 6:
+        return k_.convert(a, r_.pick({DType::kI8, DType::kI16, DType::kI32, DType::kI64, DType::kU8, DType::kU16, DType::kU32, DType::kU64,
+                                      DType::kF32, DType::kF64, DType::kF16, DType::kBF16, DType::kBool}));
       case 7: return whole ? k_.to_index(a) : half ? k_.convert(a, DType::kF32) : Expr();
       case 8: return t.lanes == 1 ? k_.splat(a, 16) : k_.extract(a, r_.below(t.lanes));
       default: {
@@ -144,7 +158,8 @@ class NaiveValues {
       std::vector<uint64_t> v = a;
       while (v.size() > 1) {
         std::vector<uint64_t> half(v.size() / 2);
-        for (size_t i = 0; i < half.size(); ++i) half[i] = *eval_scalar(n.op, from.with_lanes(1), from.with_lanes(1), v[i], v[i + half.size()], 0);
+        for (size_t i = 0; i < half.size(); ++i)
+          half[i] = *eval_scalar(n.op, from.with_lanes(1), from.with_lanes(1), v[i], v[i + half.size()], 0);
         v = std::move(half);
       }
       return v;

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "ir/support/text.h"
 #include "tests/unit/base/kernel_random.h"
 
@@ -88,10 +90,28 @@ TEST(KernelText, RandomKernelsReadBackByteForByte) {
   }
 }
 
+// The example of the grammar page is a kernel, comments and all.
+TEST(KernelText, ExampleOfTheGrammarPageReads) {
+  std::ifstream page(NNC_SOURCE_DIR "/docs/ir-text.md");
+  ASSERT_TRUE(page.is_open());
+  const std::string all{std::istreambuf_iterator<char>(page), std::istreambuf_iterator<char>()};
+  const size_t at = all.find("kernel @softmax");
+  ASSERT_NE(at, std::string::npos);
+  const std::string text = all.substr(at, all.find("```", at) - at);
+  const auto k = parse_kernel("// from the page\n" + text);
+  ASSERT_TRUE(k.ok()) << k.error().str();
+  EXPECT_EQ(print_kernel(*k), text);
+  EXPECT_TRUE(verify_kernel(*k).empty());
+}
+
 TEST(KernelText, HashSeesMeaningOnly) {
   const auto base = parse_kernel(kEverything);
   std::string renamed = kEverything;
-  for (const auto& [from, to] : {std::pair<std::string, std::string>{"@all", "@other"}, {"%a.", "%name."}, {"softmax 12", "gelu 3"}, {"loc 7", "loc 9"}, {"gather", "other"}})
+  for (const auto& [from, to] : {std::pair<std::string, std::string>{"@all", "@other"},
+                                 {"%a.", "%name."},
+                                 {"softmax 12", "gelu 3"},
+                                 {"loc 7", "loc 9"},
+                                 {"gather", "other"}})
     for (size_t at = 0; (at = renamed.find(from, at)) != std::string::npos; at += to.size()) renamed.replace(at, from.size(), to);
   const auto same = parse_kernel(renamed);
   ASSERT_TRUE(same.ok()) << same.error().str();

@@ -12,7 +12,8 @@ namespace {
 
 template <class T> VmBuffer buffer_of(std::vector<T>& v) { return {v.data(), int64_t(v.size() * sizeof(T))}; }
 
-Status run(const Kernel& k, std::vector<VmBuffer> buffers, std::vector<int64_t> dims = {}, CheckFailure* failure = nullptr, VmOptions options = {}) {
+Status run(const Kernel& k, std::vector<VmBuffer> buffers, std::vector<int64_t> dims = {}, CheckFailure* failure = nullptr,
+           VmOptions options = {}) {
   NNC_ASSIGN(auto vm, VmKernel::compile(k, options));
   NNC_ASSIGN(const auto grid, grid_extents(k, dims));
   return vm.run(buffers, dims, 0, grid[0] * grid[1] * grid[2], failure);
@@ -51,7 +52,8 @@ TEST(KernelThreads, ShufflesAndBarriersFoldABlock) {
 
 TEST(KernelThreads, WarpOperationsFollowTheirDefinitions) {
   const auto k = parse_kernel(
-      "kernel @warp\nparam $y.0 : i64[64] align 64 rw global\nparam $b.1 : u32[64] align 64 rw global\ngrid [1, 1, 1] threads 48 index i64\n{\n"
+      "kernel @warp\nparam $y.0 : i64[64] align 64 rw global\nparam $b.1 : u32[64] align 64 rw global\ngrid [1, 1, 1] threads 48 index "
+      "i64\n{\n"
       "  let %me.0 = cast.sext(thread, i64)\n"
       "  %a.1 = warp.shfl_up %me.0 by 3\n"
       "  %d.2 = warp.shfl_down %me.0 by 5\n"
@@ -77,32 +79,46 @@ TEST(KernelThreads, WarpOperationsFollowTheirDefinitions) {
 }
 
 std::string shared_kernel(const std::string& body, const char* threads = "64") {
-  return std::string("kernel @k\nparam $x.0 : f32[4096] align 64 r global\nparam $y.1 : f32[4096] align 64 rw global\ngrid [1, 1, 1] threads ") + threads +
-         " index i64\n{\n  alloc $s.2 : f32[256] shared align 16\n" + body + "}\n";
+  return std::string(
+             "kernel @k\nparam $x.0 : f32[4096] align 64 r global\nparam $y.1 : f32[4096] align 64 rw global\ngrid [1, 1, 1] threads ") +
+         threads + " index i64\n{\n  alloc $s.2 : f32[256] shared align 16\n" + body + "}\n";
 }
 
 TEST(KernelThreads, MistakesAreErrorsThatSayWhere) {
   const std::tuple<const char*, std::string, const char*> cases[] = {
-      {"reading shared memory that nobody wrote", shared_kernel("  %v.0 = load $s.2[thread] f32\n  store $y.1[thread] = %v.0\n"), "before anything was written"},
+      {"reading shared memory that nobody wrote", shared_kernel("  %v.0 = load $s.2[thread] f32\n  store $y.1[thread] = %v.0\n"),
+       "before anything was written"},
       {"a missing barrier",  // threads run in order, so the next one's value is not there yet
-       shared_kernel("  store $s.2[thread] = f32(1)\n  %v.0 = load $s.2[sub(63, thread)] f32\n  store $y.1[thread] = %v.0\n"), "before anything was written"},
-      {"reading before the copy is waited for", shared_kernel("  copy.async $s.2[mul(thread, 4)] <- $x.0[mul(thread, 4)] bytes 16\n  copy.commit\n  %v.0 = load $s.2[mul(thread, 4)] f32\n  store $y.1[0] = %v.0\n"),
+       shared_kernel("  store $s.2[thread] = f32(1)\n  %v.0 = load $s.2[sub(63, thread)] f32\n  store $y.1[thread] = %v.0\n"),
+       "before anything was written"},
+      {"reading before the copy is waited for",
+       shared_kernel("  copy.async $s.2[mul(thread, 4)] <- $x.0[mul(thread, 4)] bytes 16\n  copy.commit\n  %v.0 = load $s.2[mul(thread, "
+                     "4)] f32\n  store $y.1[0] = %v.0\n"),
        "a copy has landed"},
       {"waiting for all but the copy that is read",
-       shared_kernel("  copy.async $s.2[mul(thread, 4)] <- $x.0[mul(thread, 4)] bytes 16\n  copy.commit\n  copy.wait 1\n  %v.0 = load $s.2[mul(thread, 4)] f32\n  store $y.1[0] = %v.0\n"), "a copy has landed"},
-      {"a copy that is not aligned", shared_kernel("  copy.async $s.2[mul(thread, 4)] <- $x.0[add(mul(thread, 4), 1)] bytes 16\n"), "not aligned"},
-      {"a read past the end", shared_kernel("  %v.0 = load $x.0[mul(thread, 100)] f32\n  store $y.1[thread] = %v.0\n"), "buffer 'x', which has 4096"},
+       shared_kernel("  copy.async $s.2[mul(thread, 4)] <- $x.0[mul(thread, 4)] bytes 16\n  copy.commit\n  copy.wait 1\n  %v.0 = load "
+                     "$s.2[mul(thread, 4)] f32\n  store $y.1[0] = %v.0\n"),
+       "a copy has landed"},
+      {"a copy that is not aligned", shared_kernel("  copy.async $s.2[mul(thread, 4)] <- $x.0[add(mul(thread, 4), 1)] bytes 16\n"),
+       "not aligned"},
+      {"a read past the end", shared_kernel("  %v.0 = load $x.0[mul(thread, 100)] f32\n  store $y.1[thread] = %v.0\n"),
+       "buffer 'x', which has 4096"},
       {"a negative index", shared_kernel("  store $y.1[sub(thread, 1)] = f32(0)\n"), "[-1, -1+1)"},
-      {"a gather past the end", shared_kernel("  %v.0 = load $x.0[mul(iota(4), indexx4(2000))] f32x4\n  store $y.1[0] = %v.0\n"), "[6000, 6000+1)"},
-      {"an atomic past the end", "kernel @k\nparam $n.0 : i32[4] align 64 rw global\ngrid [1, 1, 1] threads 64 index i64\n{\n  atomic.add $n.0[thread] = i32(1)\n}\n", "atomic access"},
+      {"a gather past the end", shared_kernel("  %v.0 = load $x.0[mul(iota(4), indexx4(2000))] f32x4\n  store $y.1[0] = %v.0\n"),
+       "[6000, 6000+1)"},
+      {"an atomic past the end",
+       "kernel @k\nparam $n.0 : i32[4] align 64 rw global\ngrid [1, 1, 1] threads 64 index i64\n{\n  atomic.add $n.0[thread] = i32(1)\n}\n",
+       "atomic access"},
   };
   for (const auto& [what, text, want] : cases) {
     const auto k = parse_kernel(text);
     ASSERT_TRUE(k.ok()) << what << ": " << k.error().str();
     std::vector<float> x(4096), y(4096);
     std::vector<VmBuffer> buffers{buffer_of(x)};
-    if (k->param_count == 2) buffers.push_back(buffer_of(y));
-    else buffers[0].bytes = 16;
+    if (k->param_count == 2)
+      buffers.push_back(buffer_of(y));
+    else
+      buffers[0].bytes = 16;
     const std::string got = error_of(run(*k, buffers));
     EXPECT_NE(got.find(want), std::string::npos) << what << ": '" << got << "'";
     EXPECT_NE(got.find("kernel @k, task (0, 0, 0), thread "), std::string::npos) << got;
@@ -110,14 +126,14 @@ TEST(KernelThreads, MistakesAreErrorsThatSayWhere) {
 }
 
 TEST(KernelThreads, AsynchronousCopiesLandAtTheirWait) {
-  const auto k = parse_kernel(shared_kernel(
-      "  copy.async $s.2[mul(thread, 4)] <- $x.0[mul(thread, 4)] bytes 16 mask lt(thread, 8)\n"
-      "  copy.commit\n"
-      "  copy.wait 0\n"
-      "  barrier block\n"
-      "  %v.0 = load $s.2[sub(255, thread)] f32\n"
-      "  %w.1 = load $s.2[thread] f32\n"
-      "  store $y.1[thread] = add(%v.0, %w.1)\n"));
+  const auto k =
+      parse_kernel(shared_kernel("  copy.async $s.2[mul(thread, 4)] <- $x.0[mul(thread, 4)] bytes 16 mask lt(thread, 8)\n"
+                                 "  copy.commit\n"
+                                 "  copy.wait 0\n"
+                                 "  barrier block\n"
+                                 "  %v.0 = load $s.2[sub(255, thread)] f32\n"
+                                 "  %w.1 = load $s.2[thread] f32\n"
+                                 "  store $y.1[thread] = add(%v.0, %w.1)\n"));
   ASSERT_TRUE(k.ok()) << k.error().str();
   std::vector<float> x(4096, 3.0f), y(4096);
   const Status s = run(*k, {buffer_of(x), buffer_of(y)});
@@ -131,11 +147,12 @@ TEST(KernelThreads, FragmentsMultiplyTiles) {
     DType elem, acc;
     int k;
   };
-  for (const Case& c : {Case{DType::kF16, DType::kF32, 16}, Case{DType::kBF16, DType::kF32, 16}, Case{DType::kF32, DType::kF32, 8}, Case{DType::kI8, DType::kI32, 32},
-                        Case{DType::kU8, DType::kI32, 32}}) {
+  for (const Case& c : {Case{DType::kF16, DType::kF32, 16}, Case{DType::kBF16, DType::kF32, 16}, Case{DType::kF32, DType::kF32, 8},
+                        Case{DType::kI8, DType::kI32, 32}, Case{DType::kU8, DType::kI32, 32}}) {
     for (bool transposed : {false, true}) {
       KernelBuilder b("mma", 32);
-      const BufId x = b.param("a", c.elem, 16 * c.k, Access::kRead), w = b.param("b", c.elem, 8 * c.k, Access::kRead), y = b.param("y", c.acc, 16 * 8, Access::kWrite);
+      const BufId x = b.param("a", c.elem, 16 * c.k, Access::kRead), w = b.param("b", c.elem, 8 * c.k, Access::kRead),
+                  y = b.param("y", c.acc, 16 * 8, Access::kWrite);
       const auto shape = [&](FragShape::Role role) { return FragShape{16, 8, static_cast<uint8_t>(c.k), role}; };
       const VarId acc = b.frag_zero("acc", c.acc, shape(FragShape::kC));
       const VarId fa = b.frag_load("fa", c.elem, shape(FragShape::kA), x, b.index(0), b.index(c.k));
@@ -197,7 +214,8 @@ TEST(KernelThreads, FragmentLayoutsCoverEachElementOnce) {
 TEST(KernelThreads, ChecksClampAndRecordTheFirstFailure) {
   KernelBuilder k("gather");
   const Dim n(k.symbols().input("n", 0, 1024));
-  const BufId i = k.param("i", DType::kI64, 8, Access::kRead), x = k.param("x", DType::kF32, n, Access::kRead), y = k.param("y", DType::kF32, 8, Access::kWrite);
+  const BufId i = k.param("i", DType::kI64, 8, Access::kRead), x = k.param("x", DType::kF32, n, Access::kRead),
+              y = k.param("y", DType::kF32, 8, Access::kWrite);
   k.grid(8);
   const Expr bound = k.dim(n);
   const Expr at = k.check(k.to_index(k.load(i, k.task(0), 1)), bound, "gather index");
@@ -219,7 +237,9 @@ TEST(KernelThreads, ChecksClampAndRecordTheFirstFailure) {
 }
 
 TEST(KernelThreads, EndlessLoopsEndWhenRoundsAreLimited) {
-  const auto k = parse_kernel("kernel @loop\nparam $y.0 : f32[1] align 64 rw global\ngrid [1, 1, 1] threads 1 index i64\n{\n  while le(task0, 0) {\n    store $y.0[0] = f32(1)\n  }\n}\n");
+  const auto k = parse_kernel(
+      "kernel @loop\nparam $y.0 : f32[1] align 64 rw global\ngrid [1, 1, 1] threads 1 index i64\n{\n  while le(task0, 0) {\n    store "
+      "$y.0[0] = f32(1)\n  }\n}\n");
   ASSERT_TRUE(k.ok());
   std::vector<float> y(1);
   EXPECT_NE(error_of(run(*k, {buffer_of(y)}, {}, nullptr, {.max_rounds = 1000})).find("more loop rounds"), std::string::npos);

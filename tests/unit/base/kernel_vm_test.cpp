@@ -82,8 +82,10 @@ TEST(KernelVm, RandomExpressionsAgreeWithScalars) {
           const size_t size = static_cast<size_t>(dtype_bits(t.elem) / 8);
           std::memcpy(&got, c.params[place.first].data() + (place.second + l) * int64_t(size), size);
           ++compared;
-          ASSERT_TRUE(test::same_bits(t, got, want[size_t(l)])) << "seed " << seed << " level " << level << " lane " << l << " of " << expr_op_name(c.kernel.exprs[e].op) << " "
-                                                                << type_text(t) << " of " << type_text(c.kernel.exprs[c.kernel.exprs[e].a].type) << ": " << std::hex << got << " for " << want[size_t(l)];
+          ASSERT_TRUE(test::same_bits(t, got, want[size_t(l)]))
+              << "seed " << seed << " level " << level << " lane " << l << " of " << expr_op_name(c.kernel.exprs[e].op) << " "
+              << type_text(t) << " of " << type_text(c.kernel.exprs[c.kernel.exprs[e].a].type) << ": " << std::hex << got << " for "
+              << want[size_t(l)];
         }
       }
     }
