@@ -358,6 +358,29 @@ Result<bool> if_rule(Rewriter& rw, NodeId id) {
   return true;
 }
 
+// Constants and dims are made inside a region rather than handed in: the region then folds and packs them like any others. The inputs that nobody reads go with dce.
+Result<bool> capture_rule(Rewriter& rw, NodeId id) {
+  Graph& g = rw.graph();
+  const Node node = g.node(id);
+  const bool loop = node.kind == OpKind::kLoop;
+  const size_t first = loop ? 2 + static_cast<size_t>(node.i("carried")) : 1;
+  bool changed = false;
+  for (size_t k = first; k < node.operands.size(); ++k) {
+    const Node* def = def_of(g, node.operands[k]);
+    if (def == nullptr || (def->kind != OpKind::kConstant && def->kind != OpKind::kDimsValue)) continue;
+    const Node source = *def;
+    for (RegionId r : node.regions) {
+      Graph& region = g.region(r);
+      const ValueId input = region.inputs()[loop ? k : k - 1];
+      if (region.value(input).uses.empty()) continue;
+      NNC_ASSIGN(const NodeId made, region.append(source.kind, {}, attr_list_of(source), source.loc, region.first()));
+      region.redirect(input, region.node(made).results[0]);
+      changed = true;
+    }
+  }
+  return changed;
+}
+
 constexpr RuleEntry kRules[] = {
     {OpKind::kCount, known_value_rule},  // first: what is known needs no other rule
     {OpKind::kReshape, reshape_rule},
@@ -378,6 +401,8 @@ constexpr RuleEntry kRules[] = {
     {OpKind::kClip, relu_rule},
     {OpKind::kReduce, reduce_rule},
     {OpKind::kIf, if_rule},
+    {OpKind::kIf, capture_rule},
+    {OpKind::kLoop, capture_rule},
 };
 
 }  // namespace

@@ -21,9 +21,9 @@ Result<int64_t> run_tidy(Module& m, PassContext& c) {
 constexpr PassInfo kSimplify[] = {
     {"canonicalize", "one spelling for each meaning", run_canonicalize},
     {"fold", "constants through the interpreter", run_fold},
-    {"algebra", "exact identities; scales and shifts into constant weights", run_algebra},
     {"cse", "equal nodes are one", run_cse},
-    {"raise", "spelled-out composites become their ops", run_raise},  // behind algebra and cse: one spelling, and equal operands are one value
+    {"raise", "spelled-out composites become their ops", run_raise},  // behind cse: equal operands are one value; before algebra moves their factors elsewhere
+    {"algebra", "exact identities; scales and shifts into constant weights", run_algebra},
     {"dce", "what nobody reads goes", run_dce},
 };
 

@@ -218,7 +218,10 @@ std::optional<ValueId> under_root(const Graph& g, ValueId v, bool inverse) {
   const Node* n = def_of(g, v);
   if (n == nullptr) return std::nullopt;
   if (n->kind == OpKind::kPow && is_uniform(g, n->operands[1], inverse ? -0.5 : 0.5)) return n->operands[0];
-  if (inverse) return n->kind == OpKind::kReciprocal ? under_root(g, n->operands[0], false) : std::nullopt;
+  if (inverse) {
+    if (n->kind == OpKind::kReciprocal) return under_root(g, n->operands[0], false);
+    return n->kind == OpKind::kDiv && is_uniform(g, n->operands[0], 1) ? under_root(g, n->operands[1], false) : std::nullopt;
+  }
   return n->kind == OpKind::kSqrt ? std::optional(n->operands[0]) : std::nullopt;
 }
 std::optional<Normalised> normalised(const Graph& g, const Node& root) {

@@ -25,15 +25,18 @@ bool is_wanted(const Graph& g, const Node& node) {
 
 Result<int64_t> sweep(Graph& g, PassContext& c, const RulesByKind& rules) {
   Rewriter rw(g, c.rewrites_left);
+  int64_t inside = 0;  // changes that a rule made to a node's regions
   for (NodeId id : g.order()) {
     for (Rule rule : rules[static_cast<size_t>(g.node(id).kind)]) {
       if (!rw.allowed() || !g.is_live(id) || !is_wanted(g, g.node(id))) break;
       rw.at(id);  // what is appended from here on belongs to this rule
-      NNC_TRY(rule(rw, id));
+      const int64_t before = rw.count();
+      NNC_ASSIGN(const bool changed, rule(rw, id));
+      inside += changed && rw.count() == before;
     }
   }
   rw.remove_dead();
-  return rw.count();
+  return rw.count() + inside;
 }
 
 }  // namespace

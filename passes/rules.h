@@ -10,7 +10,7 @@
 
 namespace nnc {
 
-// True: the node was replaced. A rule asks for nothing beyond the node's neighbourhood and never compares names.
+// True: the node was replaced, or something inside its regions was. A rule asks for nothing beyond the node's neighbourhood and never compares names.
 using Rule = Result<bool> (*)(Rewriter&, NodeId);
 struct RuleEntry {
   OpKind root;  // kCount: any kind

@@ -127,14 +127,28 @@ class FoldGroup {
     bool taken = false;
     const std::vector<ValueId> operands = f_.node(n).operands;
     for (ValueId o : operands) {
-      if (!o.valid() || ours(o) || f_.shape(o) != whole_) continue;
-      taken = take_sibling_folds(o) || taken;
+      if (!o.valid() || ours(o)) continue;
+      const bool wide = f_.shape(o) == whole_;
+      if (wide) taken = take_sibling_folds(o) || taken;
       const NodeId def = f_.g.value(o).def;
-      if (!def.valid() || !f_.free(def) || f_.copied(def) || f_.lowering(def) != Lowering::kElem) continue;
-      if (!is_wide(f_.node(def)) || !worth_repeating(def)) continue;
-      taken = join(def, false) || taken;
+      if (!def.valid() || !f_.free(def) || f_.copied(def) || ours(o)) continue;
+      if (f_.lowering(def) == Lowering::kElem ? !(wide ? is_wide(f_.node(def)) : apart(def)) : !is_row_gather(def)) continue;
+      if (worth_repeating(def)) taken = join(def, false) || taken;
     }
     return taken;
+  }
+
+  // Reads nothing of the group and is read by it alone.
+  bool apart(NodeId id) const {
+    const Node& n = f_.node(id);
+    return f_.only_in(n.results[0], unit()) && std::none_of(n.operands.begin(), n.operands.end(), [&](ValueId o) { return o.valid() && ours(o); });
+  }
+  // Whole rows by index: what is read at each place of a row lies together.
+  bool is_row_gather(NodeId id) const {
+    const Node& n = f_.node(id);
+    if (n.kind != OpKind::kGather || !apart(id)) return false;
+    const auto rank = static_cast<int64_t>(f_.shape(n.operands[0]).size());
+    return (n.i("axis") < 0 ? n.i("axis") + rank : n.i("axis")) < rank - 1 && !reduced_.empty() && reduced_.back();
   }
 
   // Other folds of the same operand, or of something cheap that is made of it for them alone.
@@ -166,7 +180,9 @@ class FoldGroup {
     if (is_costly(f_.node(def)) && !(inside && folds_ == 1 && readers.size() == 1)) return false;
     MergeFacts facts;
     facts.bytes_saved = f_.bytes(v) * (inside ? 2 : 1);
-    facts.evaluations = f_.typical_count(v) * folds_;
+    double whole = 1;
+    for (const Dim& d : whole_) whole *= static_cast<double>(std::max<int64_t>(1, f_.s.typical(d)));
+    facts.evaluations = whole * (folds_ + 1) - f_.typical_count(v);
     facts.launch_saved = f_.at(f_.unit(def)).nodes.size() == 1;
     facts.cost_per_element = is_costly(f_.node(def)) ? 20 : 1;
     return merge_gain(facts) > 0;
