@@ -107,7 +107,7 @@ std::span<const OpDef> ops_recurrent() {
        .lowering = Lowering::kHero,
        .infer = infer_lstm,
        .eval = eval_lstm,
-       .no_gradient = "its backward loop is not written",
+       .gradient = gradient_lstm,
        .domain = {-1, 1},
        .tolerance = {1e-5, 1e-6}},
   };

@@ -6,5 +6,6 @@
 namespace nnc {
 
 Status eval_lstm(EvalContext& c);
+Status gradient_lstm(GradContext& c);
 
 }  // namespace nnc

@@ -255,6 +255,47 @@ void add_attentions(Cases& cases) {
       }
 }
 
+void add_lstms(Cases& cases) {
+  const int64_t steps = 3, batch = 2, inputs = 2, n = 2;
+  const std::vector<std::vector<std::string>> activations = {{},
+                                                             {"sigmoid", "tanh", "softsign"},
+                                                             {"affine", "elu", "softplus"},
+                                                             {"hard_sigmoid", "scaled_tanh", "leaky_relu"},
+                                                             {"sigmoid", "relu", "thresholded_relu"}};
+  int k = 0;
+  for (const char* direction : {"forward", "reverse", "bidirectional"}) {
+    for (const auto& chosen : activations) {
+      for (const bool lengths : {false, true}) {
+        const int64_t d = std::string_view(direction) == "bidirectional" ? 2 : 1;
+        const bool first = k % 3 == 1, peephole = k % 4 == 2, states = k % 2 == 0;
+        std::vector<std::string> names;
+        std::vector<double> alpha, beta;
+        for (int64_t j = 0; j < d; ++j) names.insert(names.end(), chosen.begin(), chosen.end());
+        for (size_t j = 0; j < names.size(); ++j) alpha.push_back(0.3), beta.push_back(0.6);
+        AttrList attrs = {{"direction", std::string(direction)},
+                          {"hidden", n},
+                          {"layout", std::string(first ? "batch_first" : "sequence_first")},
+                          {"activations", names},
+                          {"activation_alpha", alpha},
+                          {"activation_beta", beta},
+                          {"input_forget", int64_t{k % 5 == 3}},
+                          {"clip", k % 5 == 4 ? 0.4 : 0.0}};
+        const Dims state = first ? Dims{batch, d, n} : Dims{d, batch, n};
+        std::vector<GradientOperand> operands = {drawn(first ? Dims{batch, steps, inputs} : Dims{steps, batch, inputs}),
+                                                 drawn({d, 4 * n, inputs}), drawn({d, 4 * n, n})};
+        operands.push_back(k % 3 == 0 ? missing() : drawn({d, 8 * n}, -0.3, 0.3));
+        operands.push_back(lengths ? integers({batch}, {k % 2 == 0 ? 2.0 : 0.0, 3}, k % 2 == 0 ? DType::kI32 : DType::kI64) : missing());
+        operands.push_back(states ? drawn(state) : missing());
+        operands.push_back(states ? drawn(state) : missing());
+        operands.push_back(peephole ? drawn({d, 3 * n}) : missing());
+        cases.add(OpKind::kLstm, operands, attrs);
+        ++k;
+      }
+    }
+  }
+  cases.add(OpKind::kLstm, {drawn({5, 3, 4}), drawn({1, 8, 4}), drawn({1, 8, 2})}, {{"hidden", n}}).symbolic = false;
+}
+
 }  // namespace
 
 std::vector<GradientCase> neural_gradient_cases() {
@@ -266,6 +307,7 @@ std::vector<GradientCase> neural_gradient_cases() {
   add_pools(cases);
   add_resizes(cases);
   add_attentions(cases);
+  add_lstms(cases);
   return std::move(cases.all);
 }
 
