@@ -11,6 +11,8 @@ namespace nnc {
 
 namespace {
 
+constexpr int64_t kUntrustedRounds = int64_t(1) << 26;
+
 bool interpreted(const Artifact& a, size_t i) {
   size_t native = 0;
   for (const ExecutableUnit& u : a.units(i)) native += u.code.empty() ? 0 : u.kernels.size();
@@ -20,7 +22,7 @@ bool interpreted(const Artifact& a, size_t i) {
 Result<std::shared_ptr<const Executable>> load(const Artifact& a, size_t i, std::shared_ptr<Device> device, bool native, const LoadOptions& options) {
   std::vector<ExecutableUnit> units;
   if (native) units = a.units(i);
-  NNC_ASSIGN(std::shared_ptr<const Executable> e, Executable::create(std::move(device), a.program(i), a.constants(i), units));
+  NNC_ASSIGN(std::shared_ptr<const Executable> e, Executable::create(std::move(device), a.program(i), a.constants(i), units, a.trusted() ? INT64_MAX : kUntrustedRounds));
   if (options.require_native) NNC_TRY(e->require_native());
   return e;
 }

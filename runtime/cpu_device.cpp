@@ -23,9 +23,29 @@ class NativeKernel final : public DeviceKernel {
 };
 class InterpretedKernel final : public DeviceKernel {
  public:
-  explicit InterpretedKernel(VmKernel compiled) : kernel(std::move(compiled)) {}
+  InterpretedKernel(VmKernel compiled, bool limited) : kernel(std::move(compiled)), limited_(limited) {}
   CodeKind kind() const override { return CodeKind::kVm; }
+
+  // With a limit of rounds or of time, tasks run in short stretches: the limits are per call of the interpreter.
+  Status run(std::span<const VmBuffer> buffers, const LaunchArgs& args, int64_t begin, int64_t end, CheckFailure* failure) const {
+    const std::span<const int64_t> dims(args.dims, args.dim_count);
+    if (!limited_ && args.deadline_ns == 0) return kernel.run(buffers, dims, begin, end, failure);
+    for (int64_t stretch = 1; begin < end;) {
+      const int64_t start = steady_now_ns();
+      const int64_t to = begin + std::min(stretch, end - begin);
+      NNC_TRY(kernel.run(buffers, dims, begin, to, failure));
+      const int64_t now = steady_now_ns(), took = now - start;
+      if (args.deadline_ns != 0 && now > args.deadline_ns) return Error(Code::kLimit, "the run passed its deadline");
+      stretch = took < kStretchNs / 2 ? stretch * 2 : took > 2 * kStretchNs ? std::max<int64_t>(1, stretch / 2) : stretch;
+      begin = to;
+    }
+    return {};
+  }
+
+ private:
+  static constexpr int64_t kStretchNs = 5'000'000;
   VmKernel kernel;
+  bool limited_;
 };
 
 class InterpretedModule final : public DeviceModule {
@@ -85,9 +105,11 @@ class CpuDevice final : public Device {
     auto module = std::make_unique<InterpretedModule>();
     module->kernels.reserve(source.kernels.size());
     for (const ModuleSource::Item& item : source.kernels) {
-      auto kernel = VmKernel::compile(*item.kernel);
+      VmOptions options;
+      options.max_rounds = source.max_rounds;
+      auto kernel = VmKernel::compile(*item.kernel, options);
       if (!kernel.ok()) return std::move(kernel).error().with(cat("  kernel ", item.name));
-      module->kernels.emplace_back(std::move(*kernel));
+      module->kernels.emplace_back(std::move(*kernel), source.max_rounds != INT64_MAX);
     }
     return std::unique_ptr<DeviceModule>(std::move(module));
   }
@@ -95,7 +117,7 @@ class CpuDevice final : public Device {
   Status launch(const DeviceKernel& kernel, const LaunchArgs& args) override {
     if (args.tasks <= 0) return {};
     return kernel.kind() == CodeKind::kNative ? launch_native(static_cast<const NativeKernel&>(kernel).fn, args)
-                                              : launch_interpreted(static_cast<const InterpretedKernel&>(kernel).kernel, args);
+                                              : launch_interpreted(static_cast<const InterpretedKernel&>(kernel), args);
   }
 
   Result<DeviceEvent> record() override { return DeviceEvent{}; }
@@ -163,23 +185,23 @@ class CpuDevice final : public Device {
   }
 
   struct VmCall {
-    const VmKernel* kernel;
+    const InterpretedKernel* kernel;
     const LaunchArgs* args;
     std::span<const VmBuffer> buffers;
     std::span<Part> parts;
   };
-  Status launch_interpreted(const VmKernel& kernel, const LaunchArgs& args) {
+  Status launch_interpreted(const InterpretedKernel& kernel, const LaunchArgs& args) {
     static thread_local std::vector<VmBuffer> buffers;
     buffers.resize(args.buffer_count);
     for (size_t i = 0; i < args.buffer_count; ++i) buffers[i] = {args.buffers[i], args.bytes[i]};
-    if (args.tasks == 1 || pool_->threads() == 1) return kernel.run(buffers, {args.dims, args.dim_count}, 0, args.tasks, args.failure);
+    if (args.tasks == 1 || pool_->threads() == 1) return kernel.run(buffers, args, 0, args.tasks, args.failure);
     VmCall call{&kernel, &args, buffers, fresh_parts()};
     pool_->parallel(
         args.tasks,
         [](void* context, int part, int64_t begin, int64_t end) {
           const VmCall& c = *static_cast<VmCall*>(context);
           Part& mine = c.parts[static_cast<size_t>(part)];
-          Status status = c.kernel->run(c.buffers, {c.args->dims, c.args->dim_count}, begin, end, &mine.failure);
+          Status status = c.kernel->run(c.buffers, *c.args, begin, end, &mine.failure);
           if (!status.ok()) mine.error = std::move(status).error();
         },
         &call);

@@ -1,5 +1,6 @@
 #include "runtime/device.h"
 
+#include <chrono>
 #include <utility>
 
 namespace nnc {
@@ -13,6 +14,8 @@ std::string_view code_kind_name(CodeKind k) {
   }
   return "unknown";
 }
+
+int64_t steady_now_ns() { return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 Result<DeviceBuffer> DeviceBuffer::create(std::shared_ptr<Device> device, int64_t bytes) {
   DeviceBuffer b;

@@ -40,6 +40,7 @@ struct ModuleSource {
     const Kernel* kernel = nullptr;  // outlives the module
   };
   std::vector<Item> kernels;
+  int64_t max_rounds = INT64_MAX;  // loop rounds of one interpreted task; for programs that nobody vouches for
 };
 
 struct LaunchArgs {
@@ -51,7 +52,10 @@ struct LaunchArgs {
   std::array<int64_t, 3> grid{1, 1, 1};
   int64_t tasks = 1;               // product of the grid
   CheckFailure* failure = nullptr; // keeps the first failure; untouched when set
+  int64_t deadline_ns = 0;         // by steady_now_ns; an interpreted launch that passes it is an error. 0: none
 };
+
+int64_t steady_now_ns();
 
 struct DeviceEvent {
   uint64_t number = 0;

@@ -23,7 +23,8 @@ void count_steps(const std::vector<Step>& steps, const Executable& e, CodeCounts
 
 }  // namespace
 
-Result<std::shared_ptr<const Executable>> Executable::create(std::shared_ptr<Device> device, Program program, std::vector<Tensor> constants, std::span<const ExecutableUnit> units) {
+Result<std::shared_ptr<const Executable>> Executable::create(std::shared_ptr<Device> device, Program program, std::vector<Tensor> constants, std::span<const ExecutableUnit> units,
+                                                             int64_t max_rounds) {
   if (!device->runs(program.target)) return Error(Code::kIncompatible, cat("a program for ", program.target, " does not run on the device ", device->name()));
   NNC_TRY(verify_program(program));
   if (constants.size() != program.constants.size()) return Error(Code::kInvalidArtifact, cat(constants.size(), " constants where the program has ", program.constants.size()));
@@ -40,20 +41,21 @@ Result<std::shared_ptr<const Executable>> Executable::create(std::shared_ptr<Dev
   for (const PlanKernel& k : e->program_.kernels) {
     auto kernel = parse_kernel(k.text);
     if (!kernel.ok()) return std::move(kernel).error().with(cat("  kernel ", k.name));
-    kernel->in_place = k.in_place;
+    if (kernel->in_place != k.in_place) return Error(Code::kInvalidArtifact, cat("kernel ", k.name, ": plan and kernel differ in what may share memory"));
     e->kernels_.push_back(std::move(*kernel));
   }
   NNC_TRY(verify_launches(e->program_, e->kernels_));
-  NNC_TRY(e->load(units));
+  NNC_TRY(e->load(units, max_rounds));
   for (uint32_t i = 0; i < e->program_.entries.size(); ++i) e->entries_[e->program_.entries[i].name].push_back(i);
   return std::shared_ptr<const Executable>(std::move(e));
 }
 
-Status Executable::load(std::span<const ExecutableUnit> units) {
+Status Executable::load(std::span<const ExecutableUnit> units, int64_t max_rounds) {
   code_.resize(kernels_.size());
   auto add = [&](ByteView code, std::span<const uint32_t> kernels) -> Status {
     ModuleSource source;
     source.code = code;
+    source.max_rounds = max_rounds;
     for (uint32_t k : kernels) source.kernels.push_back({program_.kernels[k].name, &kernels_[k]});
     NNC_ASSIGN(std::unique_ptr<DeviceModule> module, device_->load(source));
     for (size_t i = 0; i < kernels.size(); ++i) code_[kernels[i]] = module->kernel(i);

@@ -26,7 +26,9 @@ struct CodeCounts {
 class Executable {
  public:
   // Kernels that no unit defines are interpreted. `constants`: in the order of Program::constants, of the dtypes and extents written there.
-  static Result<std::shared_ptr<const Executable>> create(std::shared_ptr<Device> device, Program program, std::vector<Tensor> constants, std::span<const ExecutableUnit> units);
+  // `max_rounds`: of the loops of one interpreted task, for programs that nobody vouches for.
+  static Result<std::shared_ptr<const Executable>> create(std::shared_ptr<Device> device, Program program, std::vector<Tensor> constants, std::span<const ExecutableUnit> units,
+                                                          int64_t max_rounds = INT64_MAX);
   Executable(const Executable&) = delete;
   Executable& operator=(const Executable&) = delete;
 
@@ -45,7 +47,7 @@ class Executable {
 
  private:
   Executable() = default;
-  Status load(std::span<const ExecutableUnit> units);
+  Status load(std::span<const ExecutableUnit> units, int64_t max_rounds);
 
   std::shared_ptr<Device> device_;
   Program program_;

@@ -72,6 +72,7 @@ Status Session::make_states() {
       NNC_ASSIGN(m.capacity.back(), eval_capacity(program_.symbols, d, none));
     }
     NNC_ASSIGN(const int64_t bytes, byte_size(m.capacity, dtype_bits(ps.dtype)));
+    if (bytes > options_.max_bytes - stats_.state_bytes) return Error(Code::kLimit, cat("state \"", ps.name, "\" of ", human_bytes(static_cast<uint64_t>(bytes)), " passes the limit of memory"));
     NNC_ASSIGN(m.buffer, DeviceBuffer::create(executable_->device(), bytes));
     ++stats_.allocations;
     stats_.state_bytes += bytes;
@@ -354,6 +355,7 @@ Status Session::place_results(EntryState& s, Outputs& outputs) {
     void*& base = s.bases.at[s.bases.results + r];
     int64_t& room = s.bases.bytes[s.bases.results + r];
     NNC_ASSIGN(room, byte_size(capacity, dtype_bits(result.dtype)));
+    if (room > options_.max_bytes) return Error(Code::kLimit, cat("output \"", result.name, "\" of ", human_bytes(static_cast<uint64_t>(room)), " passes the limit of memory"));
     s.placed[r] = 1;
     if (!open && capacity == dims) {
       NNC_ASSIGN(base, outputs.place(o, result.dtype, dims, room));
@@ -397,8 +399,8 @@ Status Session::ensure_block(uint32_t segment, int64_t bytes) {
   if (block.bytes() >= bytes && block.data()) return {};
   stats_.arena_bytes -= block.bytes();
   block = DeviceBuffer();
-  if (bytes > options_.max_arena_bytes - stats_.arena_bytes)
-    return Error(Code::kLimit, cat("the arena would need ", human_bytes(static_cast<uint64_t>(bytes)), ", the limit is ", human_bytes(static_cast<uint64_t>(options_.max_arena_bytes))));
+  if (bytes > options_.max_bytes - stats_.arena_bytes)
+    return Error(Code::kLimit, cat("the arena would need ", human_bytes(static_cast<uint64_t>(bytes)), ", the limit is ", human_bytes(static_cast<uint64_t>(options_.max_bytes))));
   NNC_ASSIGN(block, DeviceBuffer::create(executable_->device(), std::max<int64_t>(bytes, 64)));
   ++stats_.allocations;
   stats_.arena_bytes += block.bytes();

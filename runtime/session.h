@@ -17,7 +17,8 @@ namespace nnc {
 
 struct SessionOptions {
   size_t bindings = 32;            // kept per segment; the one that was not used for the longest time goes first
-  int64_t max_arena_bytes = INT64_MAX;
+  int64_t max_bytes = INT64_MAX;   // of the arena, of the states, and of each output
+  int64_t deadline_ms = 0;         // of one run; looked at between steps, and within interpreted ones. 0: none
 };
 
 // An input where the caller has it: dense and row-major.
@@ -89,7 +90,8 @@ class Session {
   Status run_entry(EntryState& s, std::span<const InputView> inputs, Outputs& outputs);
 
   Status execute(EntryState& s, BoundSegment& b, uint32_t begin, uint32_t end);
-  Status launch(EntryState& s, BoundSegment& b, const Instr& in);
+  Status launch(BoundSegment& b, const Instr& in);
+  Status interrupted();
   Status run_host(EntryState& s, BoundSegment& b, const Instr& in);
   Status run_loop(EntryState& s, BoundSegment& b, const Instr& in, uint32_t at);
   Status loop_rounds(EntryState& s, BoundSegment& b, const Instr& in, uint32_t at);
@@ -117,6 +119,7 @@ class Session {
   CheckFailure failure_;
   std::atomic<bool> cancelled_{false};
   uint64_t clock_ = 0;
+  int64_t deadline_ns_ = 0;
   Stats stats_;
 };
 

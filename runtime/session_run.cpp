@@ -35,7 +35,13 @@ Status Session::check_failed(const Instr& in) const {
   return at_step(Error(Code::kIndexOutOfRange, cat(what, " ", failure_.index, " is outside [0, ", failure_.bound, ")")), *in.step);
 }
 
-Status Session::launch(EntryState& s, BoundSegment& b, const Instr& in) {
+Status Session::interrupted() {
+  if (cancelled_.load(std::memory_order_relaxed) && cancelled_.exchange(false)) return Error(Code::kLimit, "the run was cancelled");
+  if (deadline_ns_ != 0 && steady_now_ns() > deadline_ns_) return Error(Code::kLimit, cat("the run passed its deadline of ", options_.deadline_ms, " ms"));
+  return {};
+}
+
+Status Session::launch(BoundSegment& b, const Instr& in) {
   LaunchArgs args;
   args.buffers = b.slots.data() + in.slots;
   args.bytes = b.slot_bytes.data() + in.slots;
@@ -45,6 +51,7 @@ Status Session::launch(EntryState& s, BoundSegment& b, const Instr& in) {
   args.grid = in.grid;
   args.tasks = in.tasks;
   args.failure = &failure_;
+  args.deadline_ns = deadline_ns_;
   if (auto status = device_.launch(*in.kernel, args); !status.ok())
     return at_step(std::move(status).error().with(cat("  kernel ", program_.kernels[in.step->kernel].name)), *in.step);
   if (failure_.set) [[unlikely]] return check_failed(in);
@@ -126,7 +133,7 @@ Status Session::loop_rounds(EntryState& s, BoundSegment& b, const Instr& in, uin
   if (has_flag) NNC_TRY(device_.copy(b.slots[in.slots + 3], &flag, 1));
   for (int64_t i = 0; i < trips && flag; ++i) {
     if (i >= step.max_trips) return Error(Code::kLimit, cat("a loop made ", i, " iterations, which is its limit"));
-    if (cancelled_.load(std::memory_order_relaxed)) return Error(Code::kLimit, "the run was cancelled");
+    NNC_TRY(interrupted());
     if (step.operands[2].space != PlanOperand::kNone) NNC_TRY(device_.copy(b.slots[in.slots + 2], &i, 8));
     NNC_TRY(execute(s, b, at + 1, in.end));
     if (has_flag) {
@@ -171,9 +178,10 @@ Status Session::run_loop(EntryState& s, BoundSegment& b, const Instr& in, uint32
 Status Session::execute(EntryState& s, BoundSegment& b, uint32_t begin, uint32_t end) {
   for (uint32_t at = begin; at < end;) {
     const Instr& in = b.code[at];
+    if (deadline_ns_ != 0) NNC_TRY(interrupted());
     Status status;
     switch (in.kind) {
-      case StepKind::kLaunch: status = launch(s, b, in); break;
+      case StepKind::kLaunch: status = launch(b, in); break;
       case StepKind::kCopy: status = device_.copy(b.slots[in.slots + 1], b.slots[in.slots], in.bytes); break;
       case StepKind::kFill: status = device_.fill(b.slots[in.slots], 0, in.bytes); break;
       case StepKind::kHost: status = run_host(s, b, in); break;
@@ -216,8 +224,9 @@ Status Session::run_entry(EntryState& s, std::span<const InputView> inputs, Outp
   NNC_TRY(stage_inputs(s, inputs));
   std::fill(s.placed.begin(), s.placed.end(), 0);
   failure_ = {};
+  deadline_ns_ = options_.deadline_ms > 0 ? steady_now_ns() + options_.deadline_ms * 1'000'000 : 0;
   for (uint32_t segment = 0; segment < s.entry->segments.size(); ++segment) {
-    if (cancelled_.exchange(false, std::memory_order_relaxed)) return Error(Code::kLimit, "the run was cancelled");
+    NNC_TRY(interrupted());
     NNC_TRY(place_results(s, outputs));
     NNC_ASSIGN(BoundSegment * b, activate(s, segment));
     NNC_TRY(execute(s, *b, 0, static_cast<uint32_t>(b->code.size())));

@@ -367,7 +367,7 @@ nnc_error* nnc_session_create(nnc_model* model, const nnc_session_options* optio
     NNC_ASSIGN(const nnc_session_options o, options_of(options));
     nnc::SessionOptions how;
     if (o.bindings > 0) how.bindings = o.bindings;
-    if (o.max_memory_bytes > 0) how.max_arena_bytes = o.max_memory_bytes;
+    if (o.max_memory_bytes > 0) how.max_bytes = o.max_memory_bytes;
     auto session = std::make_unique<nnc_session>();
     session->artifact = model->artifact;
     NNC_ASSIGN(session->session, nnc::Session::create(model->executable, how));

@@ -72,7 +72,7 @@ class ArtifactTest : public testing::Test {
     NNC_ASSIGN(auto executable, load_executable(a, device, options));
     if (counts) *counts = executable->counts();
     SessionOptions limits;
-    limits.max_arena_bytes = 1 << 24;
+    limits.max_bytes = 1 << 24;
     NNC_ASSIGN(auto session, Session::create(executable, limits));
     std::vector<float> x(12);
     for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i) - 3;

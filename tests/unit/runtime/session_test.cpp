@@ -121,7 +121,7 @@ TEST(Session, CallersBuffersAreChecked) {
 
 TEST(Session, SmallerRunAfterFailedAllocation) {
   SessionOptions options;
-  options.max_arena_bytes = 1024;
+  options.max_bytes = 1024;
   auto s = must_open(must_load(chain()), options);
   EXPECT_EQ(s->run("main", std::vector<Tensor>{Tensor(DType::kF32, {1000}), Tensor(DType::kF32, {1000})}).error().code, Code::kLimit);
   EXPECT_TRUE(s->run("main", std::vector<Tensor>{Tensor(DType::kF32, {10}), Tensor(DType::kF32, {10})}).ok());
