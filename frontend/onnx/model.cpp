@@ -315,7 +315,11 @@ std::string_view attribute_type_name(AttributeType t) {
 
 Result<ModelProto> read_model(ByteView bytes, Budget& budget) {
   ModelProto m;
-  NNC_TRY(Decoder(bytes, budget).model(bytes, &m));
+  if (Status s = Decoder(bytes, budget).model(bytes, &m); !s.ok()) {
+    Error e = std::move(s).error();
+    if (!m.graph && e.code == Code::kInvalidModel) e.message = cat("this is no ONNX model: ", e.message);
+    return e;
+  }
   if (m.ir_version == 0 && !m.graph && m.opsets.empty())
     return Error(Code::kInvalidModel, "this is no ONNX model: it has neither a version nor a graph");
   return m;

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
+#include <new>
+#include <span>
 
 #include "frontend/onnx/wire.h"
 #include "ir/support/checked.h"
@@ -105,9 +108,17 @@ Status fill_strings(const TensorProto& p, Tensor& t) {
   });
 }
 
-void normalize_bools(Tensor& t) {
-  if (t.dtype() != DType::kBool) return;
-  for (uint8_t& b : t.as_mut<uint8_t>()) b = b != 0 ? 1 : 0;
+// Memory that is about to be filled: weights are large, so it is not zeroed first. `fill` gets the bytes.
+template <class F> Result<Tensor> filled(DType dtype, std::vector<int64_t> dims, size_t bytes, F&& fill) {
+  constexpr std::align_val_t kAlign{64};
+  uint8_t* data = bytes > 0 ? static_cast<uint8_t*>(::operator new(bytes, kAlign, std::nothrow)) : nullptr;
+  if (bytes > 0 && data == nullptr) return Error(Code::kOutOfMemory, cat("no memory for a tensor of ", human_bytes(bytes)));
+  const std::shared_ptr<const void> owner(data, [](const void* p) { ::operator delete (const_cast<void*>(p), std::align_val_t{64}); });
+  if (bytes > 0) NNC_TRY(fill(std::span<uint8_t>(data, bytes)));
+  if (dtype == DType::kBool) {
+    for (size_t k = 0; k < bytes; ++k) data[k] = data[k] != 0 ? 1 : 0;
+  }
+  return Tensor(dtype, std::move(dims), owner, data, bytes);
 }
 
 struct ExternalEntry {
@@ -185,10 +196,7 @@ Result<Tensor> TensorReader::external(const TensorProto& p, DType dtype, int64_t
                cat("external data at ", e.offset, ", ", length, " bytes: the file ", quote(e.location), " has ", file->size(), " bytes"));
   }
   NNC_TRY(budget_.charge(Limit::kTotalBytes, bytes));
-  NNC_ASSIGN(Tensor t, Tensor::create(dtype, p.dims));
-  if (bytes > 0) NNC_TRY(file->read(e.offset, {static_cast<uint8_t*>(t.data()), static_cast<size_t>(bytes)}));
-  normalize_bools(t);
-  return t;
+  return filled(dtype, p.dims, static_cast<size_t>(bytes), [&](std::span<uint8_t> out) { return file->read(e.offset, out); });
 }
 
 Result<Tensor> TensorReader::read_sparse(const SparseTensorProto& s) {
@@ -270,16 +278,16 @@ Result<Tensor> TensorReader::read(const TensorProto& p) {
   }
   if (external_data) return external(p, *dtype, *bytes);
   NNC_TRY(budget_.charge(Limit::kTotalBytes, *bytes));
-  NNC_ASSIGN(Tensor t, Tensor::create(*dtype, p.dims));
   if (*dtype == DType::kString) {
+    NNC_ASSIGN(Tensor t, Tensor::create(*dtype, p.dims));
     NNC_TRY(fill_strings(p, t));
-  } else if (p.has_raw) {
-    if (!p.raw.empty()) std::memcpy(t.data(), p.raw.data(), p.raw.size());
-  } else if (*count > 0) {
-    NNC_TRY(fill_typed(p, rule, static_cast<uint8_t*>(t.data())));
+    return t;
   }
-  normalize_bools(t);
-  return t;
+  return filled(*dtype, p.dims, static_cast<size_t>(*bytes), [&](std::span<uint8_t> out) -> Status {
+    if (!p.has_raw) return fill_typed(p, rule, out.data());
+    std::memcpy(out.data(), p.raw.data(), out.size());
+    return {};
+  });
 }
 
 }  // namespace nnc::onnx
