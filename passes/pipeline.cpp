@@ -27,6 +27,7 @@ constexpr PassInfo kSimplify[] = {
     {"dce", "what nobody reads goes", run_dce},
 };
 
+constexpr PassInfo kDifferentiate{"differentiate", "gradients that entries ask for", run_differentiate};
 constexpr PassInfo kLayout{"layout", "convolutions with channels last, transposes cancelled", run_layout};
 constexpr PassInfo kExpand{"expand", "composites that no kernel takes whole", run_expand};
 constexpr PassInfo kMergeProducts{"merge_products", "products of one left operand with constants as one", run_merge_products};
@@ -86,6 +87,7 @@ std::span<const PassInfo> all_passes() {
     std::vector<PassInfo> list(std::begin(kSimplify), std::end(kSimplify));
     list.insert(list.end(), std::begin(kOptimize2), std::end(kOptimize2));
     list.push_back(kOutlineSingle);
+    list.push_back(kDifferentiate);
     return list;
   }();
   return all;
