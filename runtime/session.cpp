@@ -206,11 +206,11 @@ Status Session::check_symbols(EntryState& s) {
   for (size_t i = 0; i < s.known.size(); ++i) {
     const Symbol& sym = symbols[SymbolId(i)];
     if (!s.known[i] || sym.kind != SymKind::kInput) continue;
-    const std::string giver = s.giver[i] >= 0 ? cat(" (input \"", s.entry->args[static_cast<size_t>(s.giver[i])].name, "\")") : "";
+    auto giver = [&] { return s.giver[i] >= 0 ? cat(" (input \"", s.entry->args[static_cast<size_t>(s.giver[i])].name, "\")") : std::string(); };
     if (s.values[i] < sym.lo || s.values[i] > sym.hi)
-      return Error(Code::kBadInput, cat("dim ", symbol_name(symbols, SymbolId(i)), " is ", s.values[i], giver, ", the program was made for ", sym.lo, " to ", sym.hi)).with("  try: --dim NAME=LO..HI when compiling");
+      return Error(Code::kBadInput, cat("dim ", symbol_name(symbols, SymbolId(i)), " is ", s.values[i], giver(), ", the program was made for ", sym.lo, " to ", sym.hi)).with("  try: --dim NAME=LO..HI when compiling");
     if (sym.divisor > 1 && s.values[i] % sym.divisor != 0)
-      return Error(Code::kBadInput, cat("dim ", symbol_name(symbols, SymbolId(i)), " is ", s.values[i], giver, ", a multiple of ", sym.divisor, " is expected"));
+      return Error(Code::kBadInput, cat("dim ", symbol_name(symbols, SymbolId(i)), " is ", s.values[i], giver(), ", a multiple of ", sym.divisor, " is expected"));
   }
   return symbols.derive(s.values, s.known);
 }

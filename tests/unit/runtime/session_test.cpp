@@ -330,6 +330,20 @@ TEST(Session, BoundedExtentsShareOneBinding) {
     EXPECT_EQ(values((*out)[0]), y);
   }
   EXPECT_EQ(s->stats().bindings, 1);
+  // A step of a decoder: another extent each time, nothing from the heap.
+  std::vector<float> x(16, 1), y(16);
+  int64_t before = 0;
+  for (int64_t step = 0; step < 100; ++step) {
+    const int64_t dims[] = {2, step % 9};
+    const InputView in[] = {{DType::kF32, dims, x.data(), 64}};
+    OutputView out[1];
+    out[0].data = y.data();
+    out[0].room = 64;
+    ASSERT_TRUE(s->run("main", in, out).ok());
+    EXPECT_EQ(out[0].dims[1], step % 9);
+    if (step == 0) before = heap_allocations();
+  }
+  EXPECT_EQ(heap_allocations(), before);
 }
 
 TEST(Session, ProfilesAreChosenByWhatFits) {
