@@ -19,8 +19,29 @@ const std::vector<Command>& table() {
        {"input", "output", "expect", "rtol", "atol", "cast", "seed", "dim", "profile", "rename-dim", "entry", "limit", "target", "device", "threads", "level", "league", "require", "allow-interpreter",
         "no-cache"},
        run_command},
+      {"compile", "", "MODEL", 1, 1, "compiles a model into an artifact",
+       "nnc compile model.onnx -o model.nnb\n"
+       "nnc compile model.onnx --target cpu,cpu:vm --dim batch=1..32@8 -o model.nnb\n"
+       "nnc compile vad.onnx --profile '16k;input.1=576;value:sr=16000' --profile '8k;input.1=288;value:sr=8000' -o vad.nnb",
+       {"output", "dim", "profile", "rename-dim", "entry", "limit", "target", "level", "league", "require", "no-cache"},
+       compile_command},
+      {"bench", "", "MODEL|ARTIFACT", 1, 1, "measures how long a run takes",
+       "nnc bench model.onnx --dim batch=[1,8] --threads 1,2\n"
+       "nnc bench model.nnb -i x=@in.npy --seconds 5",
+       {"input", "cast", "seed", "dim", "profile", "rename-dim", "entry", "limit", "target", "device", "threads", "level", "league", "require", "allow-interpreter", "no-cache", "runs", "warm-up",
+        "seconds"},
+       bench_command},
+      {"dump", "inspect", "MODEL|ARTIFACT", 1, 1, "shows a model, its graph after any pass, its plan and its kernels",
+       "nnc dump model.onnx --after fuse\n"
+       "nnc dump model.onnx --after-each passes/\n"
+       "nnc dump model.onnx --kernels=conv --target cpu:x86-64-v4",
+       {"output", "dim", "profile", "rename-dim", "entry", "limit", "target", "level", "league", "after", "after-each", "groups", "plan", "kernels"},
+       dump_command},
+      {"check", "", "MODEL|ARTIFACT", 1, 1, "finds everything that is wrong with a model, at once", "nnc check model.onnx", {"dim", "profile", "rename-dim", "limit"}, check_command},
       {"devices", "", "", 0, 0, "lists devices and what they can do", "nnc devices --json", {}, devices_command},
       {"ops", "", "[NAME]", 0, 1, "lists operators", "nnc ops matmul\nnnc ops --onnx\nnnc ops --doc > docs/ops.md", {"doc", "onnx"}, ops_command},
+      {"trust", "", "[ARTIFACT]", 0, 1, "lists or changes the artifacts whose native code may run", "nnc trust model.nnb\nnnc trust --remove model.nnb", {"remove"}, trust_command},
+      {"explain", "", "[CODE]", 0, 1, "says what an error code means", "nnc explain NNC-2003", {"doc"}, explain_command},
       {"help", "", "[COMMAND]", 0, 1, "shows this, or the flags of a command", "nnc help run", {}, help_command},
       {"version", "", "", 0, 0, "shows the version", "nnc --version --json", {}, version_command},
       {"completion", "", "bash|zsh|fish", 1, 1, "prints a completion script for a shell", "source <(nnc completion bash)", {}, completion_command},

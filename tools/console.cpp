@@ -3,6 +3,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
@@ -144,7 +145,11 @@ void Console::error(const Error& e) {
     return;
   }
   const std::string code = code_name(e.code);
-  const std::string rest = printable(e.str().substr(code.size()));  // ": message" and the lines below
+  Error shown = e;
+  // Lines that all come indented are not indented again.
+  if (std::ranges::all_of(shown.context, [](const std::string& line) { return line.starts_with("  "); }))
+    for (std::string& line : shown.context) line.erase(0, 2);
+  const std::string rest = printable(shown.str().substr(code.size()));  // ": message" and the lines below
   const std::string head = cat("error[", code, "]");
   terminal_.err(cat(err_color_ ? styled("1", head) : head, rest, "\n"));
 }

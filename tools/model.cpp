@@ -1,9 +1,11 @@
 #include "tools/model.h"
 
 #include <algorithm>
+#include <array>
 
 #include "ir/support/file.h"
 #include "ir/support/text.h"
+#include "runtime/artifact_format.h"
 #include "tools/command.h"
 
 namespace nnc::tool {
@@ -41,20 +43,60 @@ std::string type_text(DType dtype, std::span<const int64_t> dims) {
   return cat(dtype_name(dtype), "[", join(dims, ",", [](int64_t d) { return d; }), "]");
 }
 
-Result<ModelFile> open_model(const std::string& path, const Limits& limits) {
+namespace {
+
+Result<Interface> artifact_interface(const Artifact& artifact, const std::string& wanted) {
+  if (artifact.size() == 0 || artifact.program(0).entries.empty()) return Error(Code::kInvalidArtifact, "the artifact holds no entries");
+  const Program& p = artifact.program(0);
+  std::vector<std::string> names;
+  for (const PlanEntry& e : p.entries) {
+    names.push_back(e.name);
+    if (!wanted.empty() && e.name != wanted) continue;
+    auto args = [&p](const std::vector<PlanArg>& from) {
+      std::vector<Arg> out;
+      for (const PlanArg& a : from) {
+        if (a.state >= 0) continue;
+        out.push_back({a.name, a.dtype, true, true, {}});
+        for (const Dim& d : a.shape) out.back().dims.push_back(p.symbols.pretty(d));
+      }
+      return out;
+    };
+    return Interface{args(e.args), args(e.results)};
+  }
+  return unknown_name(Code::kUnknownName, "entry", wanted, names).with(cat("entries: ", join(names, ", ")));
+}
+
+}  // namespace
+
+Result<ModelFile> open_model(const std::string& path, const Arguments& a, const Limits& limits, bool check_contents) {
   ModelFile m;
   m.path = path;
-  NNC_ASSIGN(const Bytes bytes, read_file(path, kMaxModelBytes));
+  NNC_ASSIGN(const ReadFile file, ReadFile::open(path));
+  std::array<uint8_t, kArtifactMagic.size()> magic{};
+  if (file.size() >= static_cast<int64_t>(magic.size())) NNC_TRY(file.read(0, magic));
+  if (magic == kArtifactMagic) {
+    ArtifactOptions options;
+    options.check_contents = check_contents;
+    NNC_ASSIGN(m.artifact, Artifact::open(path, options));
+    NNC_ASSIGN(m.interface, artifact_interface(*m.artifact, a.text("entry")));
+    return m;
+  }
+  NNC_ASSIGN(const Bytes bytes, file.read_all(kMaxModelBytes));
   auto interface = read_onnx_interface(bytes, limits);
   if (!interface.ok()) return std::move(interface).error().at(place_of(path));
   m.onnx = std::move(*interface);
   auto args = [](const std::vector<OnnxArg>& from) {
     std::vector<Arg> out;
-    for (const OnnxArg& a : from) out.push_back({a.name, a.dtype, a.is_tensor, a.has_shape, a.dims});
+    for (const OnnxArg& arg : from) out.push_back({arg.name, arg.dtype, arg.is_tensor, arg.has_shape, arg.dims});
     return out;
   };
   m.interface = {args(m.onnx.inputs), args(m.onnx.outputs)};
   return m;
+}
+
+Status require_onnx(const ModelFile& model, std::string_view command) {
+  if (model.artifact == nullptr) return {};
+  return Error(Code::kUsage, cat(command, " needs a model, ", quote(model.path), " is an artifact"));
 }
 
 Result<DimSpec> parse_dim_spec(std::string_view text) {
@@ -296,6 +338,15 @@ std::map<std::string, int64_t> index_limits(const Module& module) {
       const auto [it, is_new] = out.emplace(entry->args[k].name, limit);
       if (!is_new) it->second = std::min(it->second, limit);
     }
+  }
+  return out;
+}
+
+std::map<std::string, int64_t> index_limits(const Artifact& artifact) {
+  std::map<std::string, int64_t> out;
+  for (const auto& [key, value] : artifact.properties()) {
+    int64_t n = 0;
+    if (key.starts_with(kIndexLimitProperty) && parse_int(value, &n)) out[key.substr(kIndexLimitProperty.size())] = n;
   }
   return out;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "frontend/onnx/importer.h"
+#include "runtime/artifact.h"
 #include "tools/console.h"
 #include "tools/options.h"
 
@@ -31,11 +32,15 @@ std::string type_text(DType dtype, std::span<const int64_t> dims);
 
 struct ModelFile {
   std::string path;
-  OnnxInterface onnx;
-  Interface interface;
+  OnnxInterface onnx;                        // of an ONNX file
+  std::shared_ptr<const Artifact> artifact;  // or null
+  Interface interface;                       // of an artifact: of the entry asked for
 };
 inline constexpr int64_t kMaxModelBytes = int64_t(1) << 40;
-Result<ModelFile> open_model(const std::string& path, const Limits& limits);
+// An artifact is known by its first bytes. `check_contents`: hashes and kernels too.
+Result<ModelFile> open_model(const std::string& path, const Arguments& a, const Limits& limits, bool check_contents = false);
+// kUsage for an artifact where an ONNX file is needed.
+Status require_onnx(const ModelFile& model, std::string_view command);
 
 // "8", "1..32", "1..32@8", "32..1280%32@320".
 Result<DimSpec> parse_dim_spec(std::string_view text);
@@ -60,5 +65,8 @@ Result<std::unique_ptr<Module>> import_model(const ModelFile& model, const Model
 
 // For integer inputs that select along an axis: the largest index (extents known without a call only).
 std::map<std::string, int64_t> index_limits(const Module& module);
+// The same, as compile stored it.
+std::map<std::string, int64_t> index_limits(const Artifact& artifact);
+inline constexpr std::string_view kIndexLimitProperty = "index_limit.";
 
 }  // namespace nnc::tool

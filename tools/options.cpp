@@ -44,7 +44,7 @@ constexpr Flag kFlags[] = {
     {"plan", 0, FlagKind::kSwitch, "", "the memory plan and the steps", ""},
     {"kernels", 0, FlagKind::kOptional, "NAME", "kernel IR and generated source, of all kernels or of those whose name contains NAME", ""},
     // ops, trust, completion
-    {"doc", 0, FlagKind::kSwitch, "", "the operators as the page docs/ops.md", ""},
+    {"doc", 0, FlagKind::kSwitch, "", "the page docs/ops.md (ops) or docs/errors.md (explain)", ""},
     {"onnx", 0, FlagKind::kSwitch, "", "operators of ONNX that the importer knows, with their versions", ""},
     {"remove", 0, FlagKind::kSwitch, "", "take the artifact off the list", ""},
     // everywhere

@@ -6,6 +6,7 @@
 #include "codegen/api/load.h"
 #include "ir/support/text.h"
 #include "runtime/cpu_device.h"
+#include "runtime/thread_pool.h"
 #include "tools/command.h"
 
 namespace nnc::tool {
@@ -139,34 +140,62 @@ Status check_requirements(const Arguments& a, const Executable& executable) {
   return executable.require_native();
 }
 
+namespace {
+
+Status build_model(const Arguments& a, Console& console, const std::shared_ptr<Device>& device, int64_t seed, Prepared* out, Budget& budget) {
+  const Interface& interface = out->model.interface;
+  NNC_ASSIGN(const BuildOptions build, build_options(a, "cpu"));
+  const Target& target = build.targets.back();  // "cpu" lists this machine's own level last
+  if (!device->runs(target.name)) return Error(Code::kIncompatible, cat("the device ", quote(device->name()), " does not run programs for ", target.name)).with(cat("try: --device ", target.name.substr(0, target.name.find(':'))));
+  // Values of random inputs wait for the module, which knows how large an index may be; their sizes do not.
+  const std::map<std::string, int64_t> sizes = typical_sizes(out->options.dims);
+  GivenInputs shaped = out->given;
+  Console quiet(Terminal{[](std::string_view) {}, [](std::string_view) {}});
+  NNC_TRY(make_inputs(shaped, interface, sizes, {}, static_cast<uint64_t>(seed), quiet, budget));
+  NNC_ASSIGN(const auto module, prepare_module(out->model, out->options, build, shaped.tensors(), console, &out->times));
+  NNC_TRY(make_inputs(out->given, interface, sizes, index_limits(*module), static_cast<uint64_t>(seed), console, budget));
+  out->target = target.name;
+  NNC_ASSIGN(const CompiledProgram compiled, compile_module(*module, target, build, console, &out->times));
+  Stopwatch watch;
+  NNC_ASSIGN(out->executable, load_compiled(compiled, device));
+  out->times.load = watch.take();
+  return {};
+}
+
+Status load_artifact(const Arguments& a, Console& console, const std::shared_ptr<Device>& device, int64_t seed, Prepared* out, Budget& budget) {
+  for (const std::string_view flag : {"profile", "rename-dim"})
+    if (a.has(flag)) return Error(Code::kUsage, cat("--", flag, " is for models; ", quote(out->model.path), " is an artifact and is compiled already"));
+  const Artifact& artifact = *out->model.artifact;
+  NNC_TRY(make_inputs(out->given, out->model.interface, typical_sizes(out->options.dims), index_limits(artifact), static_cast<uint64_t>(seed), console, budget));
+  LoadOptions load;
+  load.target = a.text("target");
+  load.allow_interpreter = a.has("allow-interpreter");
+  load.require_native = a.has("require");
+  Stopwatch watch;
+  NNC_ASSIGN(out->executable, load_executable(artifact, device, load));
+  out->times.load = watch.take();
+  out->target = out->executable->program().target;
+  console.phase("load", base_name(out->model.path), cat(out->target, ", ", out->executable->program().kernels.size(), " kernels, ", human_bytes(static_cast<uint64_t>(artifact.weight_bytes())), " of weights"),
+                out->times.load);
+  return {};
+}
+
+}  // namespace
+
 Result<Prepared> prepare(const Arguments& a, Console& console, const PrepareRequest& request) {
   Prepared out;
   NNC_ASSIGN(const Limits limits, limits_from(a));
-  NNC_ASSIGN(out.model, open_model(a.positionals[0], limits));
+  NNC_ASSIGN(out.model, open_model(a.positionals[0], a, limits));
   const Interface& interface = out.model.interface;
   NNC_ASSIGN(out.options, model_options(a, interface, true));
   for (const auto& [name, size] : request.dims) out.options.dims[name] = DimSpec::size(size);
   Budget budget(limits);
   NNC_ASSIGN(out.given, read_inputs(a, interface, console, budget));
   NNC_ASSIGN(const int64_t seed, a.integer("seed", 0, 0, INT64_MAX));
-  NNC_ASSIGN(const BuildOptions build, build_options(a, "cpu"));
   NNC_ASSIGN(std::shared_ptr<Device> device, make_device(a, request.threads));
 
-  // Values of random inputs wait for the module, which knows how large an index may be; their sizes do not.
-  const std::map<std::string, int64_t> sizes = typical_sizes(out.options.dims);
-  GivenInputs shaped = out.given;
-  Console quiet(Terminal{[](std::string_view) {}, [](std::string_view) {}});
-  NNC_TRY(make_inputs(shaped, interface, sizes, {}, static_cast<uint64_t>(seed), quiet, budget));
-  NNC_ASSIGN(const auto module, prepare_module(out.model, out.options, build, shaped.tensors(), console, &out.times));
-  NNC_TRY(make_inputs(out.given, interface, sizes, index_limits(*module), static_cast<uint64_t>(seed), console, budget));
-
-  const Target& target = build.targets.back();  // "cpu" lists this machine's own level last
-  if (!device->runs(target.name)) return Error(Code::kIncompatible, cat("the device ", quote(device->name()), " does not run programs for ", target.name)).with(cat("try: --device ", target.name.substr(0, target.name.find(':'))));
-  out.target = target.name;
-  NNC_ASSIGN(const CompiledProgram compiled, compile_module(*module, target, build, console, &out.times));
-  Stopwatch watch;
-  NNC_ASSIGN(out.executable, load_compiled(compiled, device));
-  out.times.load = watch.take();
+  if (out.model.artifact != nullptr) NNC_TRY(load_artifact(a, console, device, seed, &out, budget));
+  else NNC_TRY(build_model(a, console, device, seed, &out, budget));
   NNC_TRY(check_requirements(a, *out.executable));
   out.entry = a.text("entry", out.executable->entry_names().front());
   const Program& program = out.executable->program();

@@ -1,0 +1,71 @@
+#include "tools/plan_facts.h"
+
+#include <algorithm>
+
+#include "ir/base/plan_pack.h"
+
+namespace nnc::tool {
+
+namespace {
+
+void visit_list(const std::vector<Step>& steps, const std::function<void(const Step&)>& visit) {
+  for (const Step& s : steps) {
+    visit(s);
+    visit_list(s.body, visit);
+    visit_list(s.orelse, visit);
+    for (const Alternative& a : s.alternatives) visit_list(a.steps, visit);
+  }
+}
+
+}  // namespace
+
+void visit_steps(const PlanEntry& entry, const std::function<void(const Step&)>& visit) {
+  for (const Segment& s : entry.segments) visit_list(s.steps, visit);
+}
+
+std::vector<bool> native_kernels(const CompiledProgram& compiled) {
+  std::vector<bool> out(compiled.program.kernels.size());
+  for (const NativeUnit& u : compiled.units)
+    for (const uint32_t k : u.kernels) out[k] = !u.code.empty();
+  return out;
+}
+
+CodeCounts count_steps(const Program& p, const std::vector<bool>& native) {
+  CodeCounts n;
+  for (const PlanEntry& e : p.entries) {
+    visit_steps(e, [&](const Step& s) {
+      if (s.kind == StepKind::kLaunch) ++(native[s.kernel] ? n.native : n.vm);
+      if (s.kind == StepKind::kLibrary) ++n.library;
+      if (s.kind == StepKind::kHost) ++n.host;
+    });
+  }
+  return n;
+}
+
+Result<PlanMemory> plan_memory(const Program& p) {
+  PlanMemory out;
+  for (const PlanEntry& e : p.entries) {
+    PlanMemory entry;
+    for (uint32_t s = 0; s < e.segments.size(); ++s) {
+      // Aliases are resolved to what owns the memory; owners of other segments bring none here.
+      std::vector<SizedBuffer> sized;
+      std::vector<int32_t> at(e.buffers.size(), -1);
+      for (size_t b = 0; b < e.buffers.size(); ++b) {
+        const PlanBuffer& buffer = e.buffers[b];
+        if (buffer.segment != s) continue;
+        if (buffer.alias_of >= 0 && at[static_cast<size_t>(buffer.alias_of)] < 0) continue;
+        at[b] = static_cast<int32_t>(sized.size());
+        const int64_t bytes = std::max<int64_t>(0, p.symbols.typical(buffer.bytes));
+        sized.push_back({bytes, buffer.align, buffer.first, buffer.last, buffer.alias_of >= 0 ? at[static_cast<size_t>(buffer.alias_of)] : -1});
+        if (buffer.alias_of < 0) entry.unplanned += bytes;
+      }
+      NNC_ASSIGN(const Packing packing, pack_buffers(sized));
+      entry.peak += packing.peak;
+      entry.lower_bound += packing.lower_bound;
+    }
+    if (entry.peak >= out.peak) out = entry;
+  }
+  return out;
+}
+
+}  // namespace nnc::tool
