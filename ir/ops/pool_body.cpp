@@ -14,7 +14,6 @@ struct BodyAxis {
   Dim in, out;                                // graph dims
   Dim pad_begin, pad_end;                     // graph dims: with auto_pad they depend on the extent
   bool fits_begin = false, fits_end = false;  // no window reaches outside there
-  bool proved_end = false;                    // and the bounds proof sees that: it does not know how a rounded number of windows came about
 };
 
 class Windows {
@@ -66,7 +65,6 @@ Windows::Windows(BodyContext& c, const Shape& image, const Shape& windows, std::
     const bool floor = auto_pad == "notset" && node.i("ceil_mode") == 0;  // then the last window ends inside the padding by construction
     a.fits_end = (floor && s.at_most(a.pad_end, int64_t(0)) == Ternary::kYes) ||
                  s.at_most(s.sub(s.sub(last, a.pad_begin), s.sub(a.in, 1)), int64_t(0)) == Ternary::kYes;
-    a.proved_end = a.fits_end && (a.stride == 1 || (a.in.is_const() && a.out.is_const()));
     axes_.push_back(a);
   }
 }
@@ -98,8 +96,8 @@ void Windows::nest(size_t axis, const Coords& window, Element e, const std::func
     Element next = e;
     next.at[at] = position(axis, window[at], kernel);
     if (!a.fits_begin) next.inside = both(c_, next.inside, at_or_above(c_, next.at[at], k.index(0)));
-    if (!a.proved_end) next.inside = both(c_, next.inside, below(c_, next.at[at], k.dim(c_.s.dim(a.in))));
     if (!a.fits_end) {
+      next.inside = both(c_, next.inside, below(c_, next.at[at], k.dim(c_.s.dim(a.in))));
       next.padded = both(c_, next.padded, below(c_, next.at[at], k.dim(k.symbols().add(c_.s.dim(a.in), c_.s.dim(a.pad_end)))));
     }
     nest(axis + 1, window, std::move(next), f);

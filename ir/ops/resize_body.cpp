@@ -53,11 +53,7 @@ class Sampler {
   // visit(index in the image (i64 x1, clamped), weight (compute dtype x1)) for each tap of the source coordinate.
   using Visit = std::function<void(Expr, Expr)>;
   void taps(const BodyAxis& a, const Source& s, const Visit& visit);
-  // Clamped once more, where the bounds proof sees it.
-  Coord coord(const BodyAxis& a, Expr index) {
-    const Dim last = k_.symbols().sub(c_.s.dim(a.in_dim), 1);
-    return c_.s.opaque(k_.let("at", k_.max(k_.min(k_.to_index(index), k_.dim(last)), k_.index(0))), 0, last);
-  }
+  Coord coord(const BodyAxis& a, Expr index) { return c_.s.opaque(k_.let("at", k_.to_index(index)), 0, k_.symbols().sub(c_.s.dim(a.in_dim), 1)); }
   Expr position(const Coord& x) { return k_.convert(uniform(c_, x), DType::kI64); }
   Expr whole(int64_t v) { return k_.constant_bits(KType::of(DType::kI64), static_cast<uint64_t>(v)); }
   Expr real(double v) { return k_.constant(DType::kF64, v); }
