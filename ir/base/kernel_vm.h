@@ -22,9 +22,9 @@ struct CheckFailure {
 };
 
 struct VmOptions {
-  int level = 4;  // the highest instruction set level used: 1, 3, 4; all give the same bits
-  int64_t max_rounds =
-      INT64_MAX;  // loop rounds that one thread may make in one call: a bound on the time of kernels from files that nobody vouches for
+  int level = 4;                   // the highest instruction set level used: 1, 3, 4; all give the same bits
+  int64_t max_rounds = INT64_MAX;  // loop rounds (and tasks) that one thread may make in one call: a bound on the time of kernels from
+                                   // files that nobody vouches for
 };
 
 class VmKernel {

@@ -32,11 +32,14 @@ enum class Lane : uint8_t { kI8, kI16, kI32, kI64, kU8, kU16, kU32, kU64, kF32, 
 Lane lane_of(const KType& t);
 int lane_bytes(Lane t);
 
+enum class BlockMove : uint8_t { kLoad, kLoadSum, kStore, kStoreSum, kMove };
+
 // Handlers of expression operations for one instruction set level; all levels give the same bits. Null: no such operation.
 struct LaneOps {
   Handler (*op)(ExprOp op, Lane from);  // unary, binary, fma, select, reductions, splat, extract, shuffle (by size), iota
   Handler (*cast)(ExprOp op, Lane from, Lane to);
-  Handler (*fma_scalar)(Lane t);  // a is one lane, the same for all; null: not on this level
+  Handler (*fma_scalar)(Lane t);     // a is one lane, the same for all; null: not on this level
+  Handler (*block)(BlockMove what);  // registers of whole blocks; null: not on this level
 };
 const LaneOps& lane_ops_v1();  // lane by lane: what single lanes use on every level
 const LaneOps& lane_ops_v3();
@@ -131,6 +134,8 @@ const Inst* do_sync(const Inst*, Thread&);  // barrier, warp operation, mma: all
 // Stops the thread with an error about memory `buffer`.
 const Inst* out_of_bounds(const Inst* i, Thread& t, uint32_t buffer, int64_t index, int64_t count, const char* what);
 const Inst* fail(const Inst* i, Thread& t, std::string message);
+const Inst* unwritten(const Inst* i, Thread& t, uint32_t buffer, int64_t index);
+bool all_written(const Memory& m, int64_t index, int64_t count);
 
 Status run_tasks(const Program& p, std::span<const VmBuffer> params, std::span<const int64_t> dims, int64_t begin, int64_t end,
                  CheckFailure* failure);

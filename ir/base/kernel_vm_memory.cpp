@@ -24,10 +24,6 @@ const Inst* out_of_bounds(const Inst* i, Thread& t, uint32_t buffer, int64_t ind
                   t.memory[buffer].count));
 }
 
-namespace {
-
-bool inside(const Memory& m, int64_t index, int64_t count) { return index >= 0 && count <= m.count && index <= m.count - count; }
-
 bool all_written(const Memory& m, int64_t index, int64_t count) {
   if (m.written == nullptr) return true;
   for (int64_t k = 0; k < count; ++k)
@@ -39,6 +35,10 @@ const Inst* unwritten(const Inst* i, Thread& t, uint32_t buffer, int64_t index) 
               cat("read of element ", index, " of buffer '", t.program->buffers[buffer].name,
                   "' before anything was written there (or a copy has landed)"));
 }
+namespace {
+
+bool inside(const Memory& m, int64_t index, int64_t count) { return index >= 0 && count <= m.count && index <= m.count - count; }
+
 void mark(const Memory& m, int64_t index, int64_t count) {
   if (m.written != nullptr) std::memset(m.written + index, 1, static_cast<size_t>(count));
 }

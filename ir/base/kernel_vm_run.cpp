@@ -276,6 +276,7 @@ Status run_tasks(const Program& p, std::span<const VmBuffer> params, std::span<c
     std::copy(a.values.begin(), a.values.end(), special + 5);
   }
   for (int64_t task = begin; task < end; ++task) {
+    if (--a.threads[0].fuel < 0) return Error(Code::kLimit, cat("kernel @", k.name, " runs more tasks and loop rounds than allowed"));
     for (size_t n = 0; n < count; ++n) {
       int64_t* special = a.threads[n].reg<int64_t>(p.special_offset);
       special[0] = task % extents[0];

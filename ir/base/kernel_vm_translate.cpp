@@ -33,9 +33,12 @@ class Translator {
     var_slot_.assign(k_.vars.size(), 0);
     program_->special_offset = take(uint32_t(5 + k_.symbols.size()) * 8);
     collect_constants();
+    find_splats();
     block(k_.body);
     emit({.fn = do_end});
     if (!problem_.empty()) return Error(Code::kInvalidIr, cat("kernel @", k_.name, ": ", problem_));
+    if (int64_t(high_) * k_.threads > kMaxFrames)
+      return Error(Code::kLimit, cat("kernel @", k_.name, " needs ", high_, " bytes of registers for each of ", k_.threads, " threads"));
     program_->frame_bytes = high_;
     program_->fuel = INT64_MAX;
     program_->kernel = k_;
@@ -43,16 +46,20 @@ class Translator {
   }
 
  private:
+  static constexpr int64_t kMaxScratch = 64 << 20, kMaxFrames = 64 << 20;
+
   Status buffers() {
+    int64_t scratch = 0;
     for (size_t i = 0; i < k_.buffers.size(); ++i) {
       const KBuffer& b = k_.buffers[BufId(i)];
       BufferInfo info{b.name, dtype_bits(b.elem) / 8, b.align, b.space, 0};
       if (i >= k_.param_count) {
-        constexpr int64_t kMaxScratch = 64 << 20;
         if (!b.extent.is_const() || b.extent.constant() < 0 || b.extent.constant() > kMaxScratch)
-          return Error(Code::kInvalidIr,
-                       cat("kernel @", k_.name, ": allocation '", b.name, "' needs a constant extent up to ", kMaxScratch));
+          return Error(Code::kInvalidIr, cat("kernel @", k_.name, ": allocation '", b.name, "' needs a constant extent"));
         info.count = b.extent.constant();
+        scratch += info.count * (info.elem_bytes + 1);
+        if (scratch > kMaxScratch)
+          return Error(Code::kLimit, cat("kernel @", k_.name, " allocates more than ", kMaxScratch, " bytes of shared and local memory"));
       }
       program_->buffers.push_back(std::move(info));
     }
@@ -161,15 +168,46 @@ class Translator {
     emit(i);
   }
 
+  // The scalar that `e` is a splat of, if that is at hand.
+  ExprId spread(ExprId e) const {
+    const ExprNode& n = k_.exprs[e];
+    if (n.op == ExprOp::kSplat && !memo_.contains(e)) return n.a;
+    if (n.op != ExprOp::kVar) return {};
+    const auto it = splats_.find(n.var);
+    return it == splats_.end() ? ExprId() : it->second;
+  }
+  // Names for splats of a steady scalar that are only read as one factor of fma: their scalar is read instead, and they are never made.
+  void find_splats() {
+    std::unordered_map<VarId, bool> made;  // whether somebody needs the lanes
+    const auto is_factor = [&](const ExprNode& n, ExprId e) { return n.op == ExprOp::kFma && n.c != e && (n.a == e) != (n.b == e); };
+    for (const Stmt& s : k_.stmts) {
+      if (s.kind != StmtKind::kLet || k_.exprs[s.value].op != ExprOp::kSplat || ops_.fma_scalar(lane_of(k_.vars[s.var].type)) == nullptr)
+        continue;
+      const ExprNode& inner = k_.exprs[k_.exprs[s.value].a];
+      if (inner.op == ExprOp::kVar && !k_.vars[inner.var].is_mut) splats_[s.var] = k_.exprs[s.value].a;
+    }
+    const auto candidate = [&](ExprId e) { return k_.exprs[e].op == ExprOp::kVar && splats_.contains(k_.exprs[e].var); };
+    const auto is_spread = [&](ExprId e) { return k_.exprs[e].op == ExprOp::kSplat || candidate(e); };
+    for (const Stmt& s : k_.stmts)
+      for_exprs(s, [&](ExprId e) {
+        if (candidate(e)) made[k_.exprs[e].var] = true;
+      });
+    for (const ExprNode& n : k_.exprs)
+      for_operands(n, [&](ExprId o) {
+        if (candidate(o) && (!is_factor(n, o) || (is_spread(n.a) && is_spread(n.b)))) made[k_.exprs[o].var] = true;
+      });
+    for (const auto& [v, needed] : made)
+      if (needed) splats_.erase(v);
+  }
+
   // One factor is a scalar on all lanes: no need to spread it first.
   bool fma_scalar(const ExprNode& n, Inst& i) {
     const Handler fn = n.type.lanes > 1 ? ops_.fma_scalar(lane_of(n.type)) : nullptr;
     if (fn == nullptr) return false;
-    const auto is_splat = [&](ExprId e) { return k_.exprs[e].op == ExprOp::kSplat && !memo_.contains(e); };
-    if (!is_splat(n.a) && !is_splat(n.b)) return false;
-    const ExprId scalar = is_splat(n.a) ? n.a : n.b;
-    i.a = value(k_.exprs[scalar].a);
-    i.b = value(scalar == n.a ? n.b : n.a);
+    const ExprId of_a = spread(n.a), of_b = of_a ? ExprId() : spread(n.b);
+    if (!of_a && !of_b) return false;
+    i.a = value(of_a ? of_a : of_b);
+    i.b = value(of_a ? n.b : n.a);
     i.c = value(n.c);
     i.lanes = n.type.lanes;
     i.blocks = blocks_of(value_bytes(n.type));
@@ -184,7 +222,7 @@ class Translator {
     const bool move = n.op == ExprOp::kCastBits || from.kind == KType::kMask || lane_of(from) == lane_of(n.type);
     if (move) {
       i.blocks = blocks_of(value_bytes(n.type));
-      i.fn = wide ? do_move : do_move8;
+      i.fn = wide ? wide_move() : do_move8;
     } else {
       i.fn = ops.cast(n.op, lane_of(from), lane_of(n.type));
     }
@@ -201,11 +239,16 @@ class Translator {
     const uint32_t at = value(e);
     if (at == dst) return;
     Inst i;
-    i.fn = n.type.lanes == 1 ? do_move8 : do_move;
+    i.fn = n.type.lanes == 1 ? do_move8 : wide_move();
     i.dst = dst;
     i.a = at;
     i.blocks = blocks_of(value_bytes(n.type));
     emit(i);
+  }
+
+  Handler wide_move() const {
+    const Handler h = ops_.block(BlockMove::kMove);
+    return h != nullptr ? h : do_move;
   }
 
   void problem(std::string text) {
@@ -230,6 +273,8 @@ class Translator {
     const Stmt& s = k_.stmts[id];
     switch (s.kind) {
       case StmtKind::kLet:
+        if (!splats_.contains(s.var)) value_into(s.value, var_slot_[s.var.index()]);
+        return;
       case StmtKind::kMut:
       case StmtKind::kSet: value_into(s.value, var_slot_[s.var.index()]); return;
       case StmtKind::kFor: loop(s); return;
@@ -294,6 +339,20 @@ class Translator {
     return scattered ? Access::kScattered : s.mask ? Access::kMasked : Access::kPlain;
   }
 
+  void access(Inst& i, Access form, const KType& t, bool load) {
+    const int size = lane_bytes(lane_of(t));
+    const bool summed = form == Access::kSum;
+    const Handler blocks =
+        load ? ops_.block(summed ? BlockMove::kLoadSum : BlockMove::kLoad) : ops_.block(summed ? BlockMove::kStoreSum : BlockMove::kStore);
+    if (blocks != nullptr && (summed || form == Access::kPlain) && t.lanes * size % 64 == 0) {
+      i.fn = blocks;
+      i.imm = size;
+      i.blocks = blocks_of(value_bytes(t));
+      return;
+    }
+    i.fn = load ? load_handler(size, t.lanes, form) : store_handler(size, t.lanes, form);
+  }
+
   void effect(const Stmt& s) {
     Inst i;
     switch (s.kind) {
@@ -305,7 +364,7 @@ class Translator {
         i.blocks = s.mask.valid();
         i.imm = s.other.valid();
         if (s.other) i.c = value(s.other);
-        i.fn = load_handler(lane_bytes(lane_of(t)), t.lanes, place(s, i.a, i.b));
+        access(i, place(s, i.a, i.b), t, true);
         break;
       }
       case StmtKind::kStore: {
@@ -314,7 +373,7 @@ class Translator {
         i.aux = s.buf.v;
         i.lanes = t.lanes;
         i.blocks = s.mask.valid();
-        i.fn = store_handler(lane_bytes(lane_of(t)), t.lanes, place(s, i.dst, i.b));
+        access(i, place(s, i.dst, i.b), t, false);
         break;
       }
       case StmtKind::kAtomic:
@@ -425,6 +484,7 @@ class Translator {
   uint32_t top_ = 0, high_ = 0;
   std::unordered_map<ExprId, uint32_t> constant_slot_, memo_;
   std::vector<uint32_t> var_slot_;
+  std::unordered_map<VarId, ExprId> splats_;
   std::string problem_;
 };
 
