@@ -100,9 +100,15 @@ std::optional<Rational> combine_floats(SymbolTable& t, RationalOp op, const Rati
 
 std::optional<Rational> make_rational(SymbolTable& symbols, const Dim& dim, int64_t num, int64_t den) {
   if (den == 0 || den == INT64_MIN || num == INT64_MIN) return std::nullopt;
-  if (den < 0) { den = -den; num = -num; }
+  if (den < 0) {
+    den = -den;
+    num = -num;
+  }
   const int64_t small = std::gcd(num, den);
-  if (small > 1) { num /= small; den /= small; }
+  if (small > 1) {
+    num /= small;
+    den /= small;
+  }
   Dim d = num == 1 ? dim : symbols.mul(dim, Dim(num));
   const int64_t g = content(d, den);
   if (g > 1) {
@@ -148,15 +154,21 @@ std::optional<Rational> combine(SymbolTable& symbols, RationalOp op, const Ratio
 std::optional<Rational> round_rational(SymbolTable& symbols, const Rational& a, RoundTo mode) {
   if (a.den == 1) return a;
   if (mode == RoundTo::kZero) {
-    if (symbols.at_least(a.dim, 0) == Ternary::kYes) mode = RoundTo::kFloor;
-    else if (symbols.at_most(a.dim, int64_t(0)) == Ternary::kYes) mode = RoundTo::kCeil;
-    else return std::nullopt;
+    if (symbols.at_least(a.dim, 0) == Ternary::kYes)
+      mode = RoundTo::kFloor;
+    else if (symbols.at_most(a.dim, int64_t(0)) == Ternary::kYes)
+      mode = RoundTo::kCeil;
+    else
+      return std::nullopt;
   }
   const int64_t factor = content(a.dim, 0);
   Dim base = a.dim;
   int64_t num = 1;
   if (factor > 1) {
-    if (auto reduced = symbols.div_exact(a.dim, Dim(factor))) { base = *reduced; num = factor; }
+    if (auto reduced = symbols.div_exact(a.dim, Dim(factor))) {
+      base = *reduced;
+      num = factor;
+    }
   }
   const int64_t code = mode == RoundTo::kFloor ? 0 : mode == RoundTo::kCeil ? 1 : 2;
   return Rational{symbols.round(base, num, a.den, code)};
@@ -175,7 +187,8 @@ Ternary rational_less(SymbolTable& symbols, const Rational& a, const Rational& b
 
 std::optional<size_t> shape_value_count(const Type& t) {
   if (!t.is_tensor() || t.rank() > 1) return std::nullopt;
-  if (t.dtype != DType::kBool && t.dtype != DType::kI32 && t.dtype != DType::kI64 && t.dtype != DType::kF32 && t.dtype != DType::kF64) return std::nullopt;
+  if (t.dtype != DType::kBool && t.dtype != DType::kI32 && t.dtype != DType::kI64 && t.dtype != DType::kF32 && t.dtype != DType::kF64)
+    return std::nullopt;
   if (t.rank() == 0) return 1;
   const Dim& n = t.shape[0];
   if (!n.is_const() || n.constant() < 0 || n.constant() > static_cast<int64_t>(kMaxShapeValue)) return std::nullopt;
@@ -256,7 +269,8 @@ Result<std::optional<Shape>> resolve_reshape(SymbolTable& t, const Shape& input,
   if (auto exact = t.div_exact(total, rest)) {
     out[*open] = *exact;
   } else {
-    if (rest.is_const() && t.divisible(total, rest.constant()) == Ternary::kNo) return refuse("the number of elements is no multiple of the given extents");
+    if (rest.is_const() && t.divisible(total, rest.constant()) == Ternary::kNo)
+      return refuse("the number of elements is no multiple of the given extents");
     out[*open] = t.floordiv(total, rest);
   }
   return std::optional(out);

@@ -38,7 +38,8 @@ Expr binary(BodyContext& c, Expr a, Expr b) {
 Expr int_power(KernelBuilder& k, Expr x, Expr y) {
   const DType t = k.type(x).elem;
   const int lanes = std::max(k.lanes(x), k.lanes(y));
-  const VarId result = k.mut("power", k.constant(t, 1, lanes)), factor = k.mut("factor", k.splat(x, lanes)), left = k.mut("left", k.splat(y, lanes));
+  const VarId result = k.mut("power", k.constant(t, 1, lanes)), factor = k.mut("factor", k.splat(x, lanes)),
+              left = k.mut("left", k.splat(y, lanes));
   const Expr one = k.constant(t, 1, lanes), zero = k.constant(t, 0, lanes);
   k.for_("bit", k.index(0), k.index(dtype_bits(t)), 1, [&](Expr) {
     const Expr odd = k.eq(k.binary(ExprOp::kAnd, k.var(left), one), one);
@@ -64,12 +65,14 @@ void body_pow(BodyContext& c) {
   const Expr x = c.args[0], y = c.args[1];
   const DType tx = k.type(x).elem, ty = k.type(y).elem;
   if (is_int(tx) && is_int(ty)) {
-    const DType common = dtype_bits(ty) > dtype_bits(tx) || is_signed_int(ty) != is_signed_int(tx) ? (ty == DType::kU64 ? DType::kU64 : DType::kI64) : tx;
+    const DType common =
+        dtype_bits(ty) > dtype_bits(tx) || is_signed_int(ty) != is_signed_int(tx) ? (ty == DType::kU64 ? DType::kU64 : DType::kI64) : tx;
     c.result = k.convert(int_power(k, k.convert(x, common), k.convert(y, common)), tx);
     return;
   }
   // Integers take part exactly.
-  const DType common = is_int(tx) || is_int(ty) ? ((is_int(tx) ? dtype_bits(tx) : dtype_bits(ty)) > 16 ? DType::kF64 : wider(tx, ty)) : wider(tx, ty);
+  const DType common =
+      is_int(tx) || is_int(ty) ? ((is_int(tx) ? dtype_bits(tx) : dtype_bits(ty)) > 16 ? DType::kF64 : wider(tx, ty)) : wider(tx, ty);
   c.result = k.convert(k.math(ExprOp::kPow, k.convert(x, common), k.convert(y, common)), tx);
 }
 

@@ -95,8 +95,10 @@ void eval_power(const EvalTensor& a, const EvalTensor& b, EvalTensor& y) {
       continue;
     }
     const double v = std::pow(a.as_f64(static_cast<int64_t>(i)), b.as_f64(static_cast<int64_t>(j)));
-    if (y.floating()) y.f[k] = v;
-    else y.i[k] = saturate_to_int(y.dtype, v);
+    if (y.floating())
+      y.f[k] = v;
+    else
+      y.i[k] = saturate_to_int(y.dtype, v);
   }
 }
 

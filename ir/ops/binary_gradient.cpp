@@ -42,10 +42,22 @@ Status gradient_binary(GradContext& c) {
   if (!t.g().valid() || !is_float(t.dtype(t.y()))) return {};
   const ValueId a = t.x(0), b = t.x(1), g = t.g();
   switch (t.node().kind) {
-    case OpKind::kAdd: t.give(0, g); t.give(1, g); break;
-    case OpKind::kSub: t.give(0, g); t.give(1, t.neg(g)); break;
-    case OpKind::kMul: t.give(0, t.mul(g, b)); t.give(1, t.mul(g, a)); break;
-    case OpKind::kDiv: t.give(0, t.div(g, b)); t.give(1, t.neg(t.div(t.mul(g, t.y()), b))); break;
+    case OpKind::kAdd:
+      t.give(0, g);
+      t.give(1, g);
+      break;
+    case OpKind::kSub:
+      t.give(0, g);
+      t.give(1, t.neg(g));
+      break;
+    case OpKind::kMul:
+      t.give(0, t.mul(g, b));
+      t.give(1, t.mul(g, a));
+      break;
+    case OpKind::kDiv:
+      t.give(0, t.div(g, b));
+      t.give(1, t.neg(t.div(t.mul(g, t.y()), b)));
+      break;
     case OpKind::kMod: give_remainder(t); break;
     case OpKind::kPow: give_power(t); break;
     default: give_extreme(t); break;

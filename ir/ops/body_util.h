@@ -14,7 +14,7 @@ std::vector<Coord> axes_between(const Coords& coords, size_t begin, size_t end);
 bool has_exact_strides(BodyContext& c, const Shape& shape);
 
 // Comparisons of a coordinate with an index x1: as wide as the coordinate varies.
-Expr below(BodyContext& c, const Coord& a, Expr bound);       // a < bound
+Expr below(BodyContext& c, const Coord& a, Expr bound);        // a < bound
 Expr at_or_above(BodyContext& c, const Coord& a, Expr bound);  // a >= bound
 // Both masks; an invalid one always holds.
 Expr both(BodyContext& c, Expr a, Expr b);
@@ -24,7 +24,8 @@ bool never_empty(BodyContext& c, const Dim& graph_dim);
 Expr not_empty(BodyContext& c, const Dim& graph_dim);
 // The coordinate as one number for all lanes; where lanes differ the vector attempt is given up.
 Expr uniform(BodyContext& c, const Coord& a);
-// A data-dependent index, negative ones counted from the end, checked against the extent; for all lanes the same, else the vector attempt is given up.
+// A data-dependent index, negative ones counted from the end, checked against the extent; for all lanes the same, else the vector attempt
+// is given up.
 Coord checked_index(BodyContext& c, Expr index, const Dim& extent, std::string what);
 // An integer constant of any value; `bits` above the type's width are dropped.
 inline Expr integer_constant(KernelBuilder& k, DType t, uint64_t bits, int lanes = 1) {

@@ -41,8 +41,8 @@ Result<int64_t> wrap_index(const EvalTensor& indices, int64_t k, int64_t extent,
   const int64_t v = indices.i[static_cast<size_t>(k)];
   const bool huge = indices.dtype == DType::kU64 && v < 0;
   if (huge || v < -extent || v >= extent) {
-    return Error(Code::kIndexOutOfRange, cat("index ", huge ? cat(static_cast<uint64_t>(v)) : cat(v), " (element ", k, " of the indices) is outside [", -extent, ", ", extent,
-                                             ") of axis ", axis));
+    return Error(Code::kIndexOutOfRange, cat("index ", huge ? cat(static_cast<uint64_t>(v)) : cat(v), " (element ", k,
+                                             " of the indices) is outside [", -extent, ", ", extent, ") of axis ", axis));
   }
   return v < 0 ? v + extent : v;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Element access and scalar rules for the reference evaluations of elementwise and moving ops. Elements are moved by tables of source offsets
-// (ir/ops/eval_index.h): slow, and easy to see through.
+// Element access and scalar rules for the reference evaluations of elementwise and moving ops. Elements are moved by tables of source
+// offsets (ir/ops/eval_index.h): slow, and easy to see through.
 
 #include <span>
 #include <vector>
@@ -29,7 +29,8 @@ void copy_element(const EvalTensor& in, int64_t from, EvalTensor& out, int64_t t
 // out[j] = in[source[j]] for all j; a negative source leaves out[j] as it is.
 void take(const EvalTensor& in, std::span<const int64_t> source, EvalTensor& out);
 
-// Operand index `v` of an axis of `extent` elements with negative ones counted from the end; the error names both. `u64` indices above 2^63 are out of range.
+// Operand index `v` of an axis of `extent` elements with negative ones counted from the end; the error names both. `u64` indices above 2^63
+// are out of range.
 Result<int64_t> wrap_index(const EvalTensor& indices, int64_t k, int64_t extent, int64_t axis);
 // The extents agree with what the type or a rule says at this moment, else an error that names `what`.
 Status require_extent(int64_t got, int64_t expected, std::string_view what);

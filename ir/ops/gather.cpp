@@ -62,14 +62,16 @@ Result<int64_t> tuple_length(InferContext& c, int64_t most) {
   if (c.rank(1) == 0) return c.error("the indices must have rank 1 or more");
   const Dim& last = c.shape(1).back();
   if (!last.is_const()) return c.error(cat("the indices' last extent must be a constant, not ", c.symbols().pretty(last)));
-  if (last.constant() > most) return c.error(cat("index tuples of ", last.constant(), " elements are longer than the ", most, " axes they index"));
+  if (last.constant() > most)
+    return c.error(cat("index tuples of ", last.constant(), " elements are longer than the ", most, " axes they index"));
   return last.constant();
 }
 
 Status infer_gather_nd(InferContext& c) {
   NNC_TRY(require_dtype(c, 0, true, {}));
   const int64_t batch = c.node().i("batch_dims");
-  if (batch < 0 || batch > c.rank(0) || batch >= c.rank(1)) return c.error(cat("attribute \"batch_dims\" = ", batch, " does not fit ranks ", c.rank(0), " and ", c.rank(1)));
+  if (batch < 0 || batch > c.rank(0) || batch >= c.rank(1))
+    return c.error(cat("attribute \"batch_dims\" = ", batch, " does not fit ranks ", c.rank(0), " and ", c.rank(1)));
   NNC_ASSIGN(const int64_t length, tuple_length(c, c.rank(0) - batch));
   Shape shape(c.shape(1).begin(), c.shape(1).end() - 1);
   for (size_t i = 0; i < static_cast<size_t>(batch); ++i) {
@@ -141,40 +143,91 @@ const AttrDef kReduction = attr_choice("reduction", "none|add|mul|max|min", "non
 std::span<const OpDef> ops_gather() {
   static const std::vector<OpDef> rows = {
       {.kind = OpKind::kGather,
-       .doc = "x with `axis` replaced by the axes of the indices: x[.., idx[j..], ..]. Negative indices count from the end; one out of range is an error at run time.",
-       .min_operands = 2, .max_operands = 2, .attrs = {kAxis}, .lowering = Lowering::kMap, .infer = infer_gather, .value = value_gather, .eval = eval_gather, .body = body_gather,
+       .doc = "x with `axis` replaced by the axes of the indices: x[.., idx[j..], ..]. Negative indices count from the end; one out of "
+              "range is an error at run time.",
+       .min_operands = 2,
+       .max_operands = 2,
+       .attrs = {kAxis},
+       .lowering = Lowering::kMap,
+       .infer = infer_gather,
+       .value = value_gather,
+       .eval = eval_gather,
+       .body = body_gather,
        .gradient = gradient_gather},
       {.kind = OpKind::kGatherElements,
-       .doc = "Result of the indices' shape; element j is x at j with the coordinate of `axis` replaced by idx[j]. On other axes the indices may be shorter than x. Negative "
+       .doc = "Result of the indices' shape; element j is x at j with the coordinate of `axis` replaced by idx[j]. On other axes the "
+              "indices may be shorter than x. Negative "
               "indices count from the end; one out of range is an error at run time.",
-       .min_operands = 2, .max_operands = 2, .attrs = {kAxis}, .lowering = Lowering::kMap, .infer = infer_gather_elements, .eval = eval_gather_elements, .body = body_gather_elements,
+       .min_operands = 2,
+       .max_operands = 2,
+       .attrs = {kAxis},
+       .lowering = Lowering::kMap,
+       .infer = infer_gather_elements,
+       .eval = eval_gather_elements,
+       .body = body_gather_elements,
        .gradient = gradient_gather_elements},
       {.kind = OpKind::kGatherNd,
-       .doc = "The last axis of the indices holds coordinates of x's axes after the first batch_dims, which x and the indices share; what is not indexed follows whole. Negative "
+       .doc = "The last axis of the indices holds coordinates of x's axes after the first batch_dims, which x and the indices share; what "
+              "is not indexed follows whole. Negative "
               "coordinates count from the end; one out of range is an error at run time.",
-       .min_operands = 2, .max_operands = 2, .attrs = {attr_int("batch_dims")}, .lowering = Lowering::kMap, .infer = infer_gather_nd,
-       .eval = eval_gather_nd, .body = body_gather_nd, .gradient = gradient_gather_nd},
+       .min_operands = 2,
+       .max_operands = 2,
+       .attrs = {attr_int("batch_dims")},
+       .lowering = Lowering::kMap,
+       .infer = infer_gather_nd,
+       .eval = eval_gather_nd,
+       .body = body_gather_nd,
+       .gradient = gradient_gather_nd},
       {.kind = OpKind::kScatterElements,
-       .doc = "A copy of x in which element j of the updates goes to j with the coordinate of `axis` replaced by idx[j], set or combined by `reduction` in row-major order of the "
-              "updates (so the last one stays with none, where no gradient is promised for the others). max and min follow those ops. Negative indices count from the end; one out "
+       .doc = "A copy of x in which element j of the updates goes to j with the coordinate of `axis` replaced by idx[j], set or combined "
+              "by `reduction` in row-major order of the "
+              "updates (so the last one stays with none, where no gradient is promised for the others). max and min follow those ops. "
+              "Negative indices count from the end; one out "
               "of range is an error at run time.",
-       .min_operands = 3, .max_operands = 3, .attrs = {kAxis, kReduction}, .lowering = Lowering::kPoint, .infer = infer_scatter_elements, .eval = eval_scatter_elements, .body = body_scatter_elements,
+       .min_operands = 3,
+       .max_operands = 3,
+       .attrs = {kAxis, kReduction},
+       .lowering = Lowering::kPoint,
+       .infer = infer_scatter_elements,
+       .eval = eval_scatter_elements,
+       .body = body_scatter_elements,
        .gradient = gradient_scatter},
       {.kind = OpKind::kScatterNd,
-       .doc = "A copy of x in which slices of the updates go to the places that the coordinates in the last axis of the indices name, set or combined by `reduction` in row-major "
+       .doc = "A copy of x in which slices of the updates go to the places that the coordinates in the last axis of the indices name, set "
+              "or combined by `reduction` in row-major "
               "order as in scatter_elements. Negative coordinates count from the end; one out of range is an error at run time.",
-       .min_operands = 3, .max_operands = 3, .attrs = {kReduction}, .lowering = Lowering::kPoint, .infer = infer_scatter_nd, .eval = eval_scatter_nd, .body = body_scatter_nd,
+       .min_operands = 3,
+       .max_operands = 3,
+       .attrs = {kReduction},
+       .lowering = Lowering::kPoint,
+       .infer = infer_scatter_nd,
+       .eval = eval_scatter_nd,
+       .body = body_scatter_nd,
        .gradient = gradient_scatter},
       {.kind = OpKind::kOneHot,
-       .doc = "A new axis of extent `depth` at `axis` (of the result): values[1] where its coordinate is the index, else values[0]. Indices in [-depth, -1] count from the end; one "
+       .doc = "A new axis of extent `depth` at `axis` (of the result): values[1] where its coordinate is the index, else values[0]. "
+              "Indices in [-depth, -1] count from the end; one "
               "outside [-depth, depth) gives values[0] everywhere.",
-       .min_operands = 2, .max_operands = 2, .attrs = {attr_int("axis", -1), attr_required("depth", AttrKind::kDims)},
-       .lowering = Lowering::kPoint, .infer = infer_one_hot, .eval = eval_one_hot, .body = body_one_hot, .gradient = gradient_one_hot},
+       .min_operands = 2,
+       .max_operands = 2,
+       .attrs = {attr_int("axis", -1), attr_required("depth", AttrKind::kDims)},
+       .lowering = Lowering::kPoint,
+       .infer = infer_one_hot,
+       .eval = eval_one_hot,
+       .body = body_one_hot,
+       .gradient = gradient_one_hot},
       {.kind = OpKind::kNonZero,
-       .doc = "i64[rank, count]: the coordinates of the elements that are not zero (NaN is not), in row-major order, one column each. It binds the data symbol `count`. A scalar gives "
+       .doc = "i64[rank, count]: the coordinates of the elements that are not zero (NaN is not), in row-major order, one column each. It "
+              "binds the data symbol `count`. A scalar gives "
               "[0, 1] or [0, 0].",
-       .min_operands = 1, .max_operands = 1, .attrs = {attr_required("count", AttrKind::kSymbols)}, .traits = kPure, .lowering = Lowering::kHost,
-       .infer = infer_non_zero, .eval = eval_non_zero, .no_gradient = "the result is coordinates"},
+       .min_operands = 1,
+       .max_operands = 1,
+       .attrs = {attr_required("count", AttrKind::kSymbols)},
+       .traits = kPure,
+       .lowering = Lowering::kHost,
+       .infer = infer_non_zero,
+       .eval = eval_non_zero,
+       .no_gradient = "the result is coordinates"},
   };
   return rows;
 }

@@ -44,7 +44,8 @@ void body_gather_elements(BodyContext& c) {
 
 void body_gather_nd(BodyContext& c) {
   const Shape &x = c.shape(0), &idx = c.shape(1);
-  const auto batch = static_cast<size_t>(c.node.i("batch_dims")), length = static_cast<size_t>(idx.back().constant()), outer = idx.size() - 1;
+  const auto batch = static_cast<size_t>(c.node.i("batch_dims")), length = static_cast<size_t>(idx.back().constant()),
+             outer = idx.size() - 1;
   Coords tuple(axes_between(c.coords, 0, outer)), from(axes_between(c.coords, 0, batch));
   tuple.push_back({});
   Expr mask;
@@ -62,10 +63,15 @@ namespace {
 Expr combined(BodyContext& c, Expr old, Expr update) {
   const std::string_view how = c.node.s("reduction");
   KernelBuilder& k = c.k();
-  return how == "none" ? update : how == "add" ? k.add(old, update) : how == "mul" ? k.mul(old, update) : how == "max" ? k.max(old, update) : k.min(old, update);
+  return how == "none"  ? update
+         : how == "add" ? k.add(old, update)
+         : how == "mul" ? k.mul(old, update)
+         : how == "max" ? k.max(old, update)
+                        : k.min(old, update);
 }
 
-// The index (any lanes) counted from the start; a scalar one is checked, which records a wrong one. (A vector of indices has no check: the attempt is given up.)
+// The index (any lanes) counted from the start; a scalar one is checked, which records a wrong one. (A vector of indices has no check: the
+// attempt is given up.)
 Expr resolved_index(BodyContext& c, Expr index, const Dim& extent, std::string what) {
   return c.s.scalar(checked_index(c, index, extent, std::move(what)));
 }
@@ -76,7 +82,8 @@ Expr equals(BodyContext& c, const Coord& a, Expr index) {
   return c.k().eq(v, c.k().splat(index, c.k().lanes(v)));
 }
 
-// Runs `update(j)` for j in [0, extent) (a kernel dim), each giving a mask and the value that is combined where it holds, over the element of x at the coordinates.
+// Runs `update(j)` for j in [0, extent) (a kernel dim), each giving a mask and the value that is combined where it holds, over the element
+// of x at the coordinates.
 template <class F> void scan_updates(BodyContext& c, const Dim& extent, F&& update) {
   KernelBuilder& k = c.k();
   const Expr start = c.s.read(0, c.coords);
@@ -145,7 +152,8 @@ void body_one_hot(BodyContext& c) {
   for (size_t i = axis + 1; i < c.coords.size(); ++i) from.push_back(c.coords[i]);
   const Expr given = c.s.read(0, from), depth = k.dim(c.s.dim(c.node.dims("depth")[0]));
   const Expr index = k.to_index(given), zero = k.splat(k.index(0), k.lanes(index));
-  const Expr wrapped = is_signed_int(k.type(given).elem) ? k.select(k.lt(index, zero), k.add(index, k.splat(depth, k.lanes(index))), index) : index;
+  const Expr wrapped =
+      is_signed_int(k.type(given).elem) ? k.select(k.lt(index, zero), k.add(index, k.splat(depth, k.lanes(index))), index) : index;
   const Expr hit = k.eq(c.s.vector(c.coords[axis]), wrapped);
   const auto value = [&](int64_t n) { return c.s.read(1, Coords(std::vector<Coord>{c.s.constant(Dim(n))})); };
   c.result = k.select(hit, value(1), value(0));

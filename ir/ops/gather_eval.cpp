@@ -20,9 +20,12 @@ void combine_element(std::string_view reduction, const EvalTensor& u, int64_t fr
     int64_t& v = x.i[a];
     const auto p = static_cast<uint64_t>(v), q = static_cast<uint64_t>(u.i[b]);
     const bool less = x.dtype == DType::kU64 ? p < q : v < u.i[b];
-    if (reduction == "add") v = wrap_int(x.dtype, static_cast<int64_t>(p + q));
-    else if (reduction == "mul") v = wrap_int(x.dtype, static_cast<int64_t>(p * q));
-    else v = (reduction == "max") == less ? u.i[b] : v;
+    if (reduction == "add")
+      v = wrap_int(x.dtype, static_cast<int64_t>(p + q));
+    else if (reduction == "mul")
+      v = wrap_int(x.dtype, static_cast<int64_t>(p * q));
+    else
+      v = (reduction == "max") == less ? u.i[b] : v;
   }
 }
 
@@ -33,7 +36,8 @@ Result<std::vector<int64_t>> element_positions(const EvalTensor& x, const EvalTe
   std::vector<int64_t> others = strides;
   others[a] = 0;
   for (size_t i = 0; i < idx.dims.size(); ++i) {
-    if (i != a && idx.dims[i] > x.dims[i]) return Error(Code::kAssertDims, cat("axis ", i, " of the indices has ", idx.dims[i], " elements, more than x's ", x.dims[i]));
+    if (i != a && idx.dims[i] > x.dims[i])
+      return Error(Code::kAssertDims, cat("axis ", i, " of the indices has ", idx.dims[i], " elements, more than x's ", x.dims[i]));
   }
   std::vector<int64_t> positions = offset_table(idx.dims, others);
   for (size_t k = 0; k < positions.size(); ++k) {
@@ -124,7 +128,8 @@ Status eval_scatter_nd(EvalContext& c) {
   NNC_ASSIGN(const std::vector<int64_t> starts, slice_positions(y, idx, 0));
   const int64_t length = element_count(tail);
   for (size_t k = 0; k < starts.size(); ++k) {
-    for (int64_t j = 0; j < length; ++j) combine_element(c.node.s("reduction"), updates, static_cast<int64_t>(k) * length + j, y, starts[k] + j);
+    for (int64_t j = 0; j < length; ++j)
+      combine_element(c.node.s("reduction"), updates, static_cast<int64_t>(k) * length + j, y, starts[k] + j);
   }
   c.results.push_back(std::move(y));
   return {};

@@ -17,14 +17,16 @@ class Places {
     if (t_.node().kind == OpKind::kScatterNd) return t_.op(OpKind::kGatherNd, {x, t_.x(1)});
     return t_.op(OpKind::kGatherElements, {x, t_.x(1)}, {{"axis", t_.node().i("axis")}});
   }
-  ValueId write(ValueId x, ValueId updates, std::string_view reduction) { return t_.op(t_.node().kind, {x, t_.x(1), updates}, with_reduction(t_.node(), reduction)); }
+  ValueId write(ValueId x, ValueId updates, std::string_view reduction) {
+    return t_.op(t_.node().kind, {x, t_.x(1), updates}, with_reduction(t_.node(), reduction));
+  }
 
  private:
   Gradient& t_;
 };
 
-// y is a product over x and the updates at each place. The derivative by one factor is the product of the others: y / factor unless zeros are among them, which are
-// counted: with one zero its derivative is the product of the rest and all others are 0, with more all are 0.
+// y is a product over x and the updates at each place. The derivative by one factor is the product of the others: y / factor unless zeros
+// are among them, which are counted: with one zero its derivative is the product of the rest and all others are 0, with more all are 0.
 void give_products(Gradient& t, Places& places) {
   const ValueId x = t.x(0), u = t.x(2), g = t.g(), zero = t.num(x, 0), one = t.num(x, 1);
   const ValueId x_zero = t.equal(x, zero), u_zero = t.equal(u, zero);
@@ -114,7 +116,8 @@ Status gradient_scatter(GradContext& c) {
 Status gradient_one_hot(GradContext& c) {
   Gradient t(c);
   if (!t.g().valid() || !t.wants(1)) return {};
-  const ValueId off_on = t.op(OpKind::kConcat, {t.reshape(t.num(t.g(), 0), {Dim(1)}), t.reshape(t.num(t.g(), 1), {Dim(1)})}, {{"axis", int64_t(0)}});
+  const ValueId off_on =
+      t.op(OpKind::kConcat, {t.reshape(t.num(t.g(), 0), {Dim(1)}), t.reshape(t.num(t.g(), 1), {Dim(1)})}, {{"axis", int64_t(0)}});
   const ValueId hot = t.op(OpKind::kOneHot, {t.x(0), off_on}, {{"axis", t.node().i("axis")}, {"depth", t.node().dims("depth")}});
   const ValueId on = t.reshape(t.sum_to(t.mul(t.g(), hot), {}), {Dim(1)}), all = t.reshape(t.sum_to(t.g(), {}), {Dim(1)});
   t.give(1, t.op(OpKind::kConcat, {t.sub(all, on), on}, {{"axis", int64_t(0)}}));

@@ -44,7 +44,8 @@ ValueId accumulate_along(Gradient& t, int64_t axis, ValueId indices, ValueId g, 
   for (size_t i = 0; i < x.size(); ++i) back.push_back(i == before ? 0 : static_cast<int64_t>(i < before ? i + 1 : i));
   const ValueId updates = t.transpose(g, std::move(perm));
   const ValueId zeros = t.full(std::move(target), t.dtype(g), 0);
-  const ValueId sum = t.op(OpKind::kScatterNd, {zeros, t.reshape(indices, std::move(tuples)), updates}, {{"reduction", std::string("add")}});
+  const ValueId sum =
+      t.op(OpKind::kScatterNd, {zeros, t.reshape(indices, std::move(tuples)), updates}, {{"reduction", std::string("add")}});
   return t.transpose(sum, std::move(back));
 }
 

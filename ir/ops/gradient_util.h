@@ -25,7 +25,7 @@ class Gradient {
   Builder& builder() { return c_.b; }
 
   ValueId op(OpKind kind, std::vector<ValueId> operands, AttrList attrs = {});
-  ValueId keep(Result<ValueId> r);  // the value, or the error kept
+  ValueId keep(Result<ValueId> r);                                                   // the value, or the error kept
   ValueId num(ValueId like, double v) { return keep(c_.b.scalar(dtype(like), v)); }  // rank 0, dtype of `like`
   ValueId full(Shape shape, DType dtype, double v);                                  // broadcast scalar
   ValueId add(ValueId a, ValueId b) { return op(OpKind::kAdd, {a, b}); }
@@ -55,7 +55,8 @@ class Gradient {
   Status status_;
 };
 
-// The gradient of gather along `axis`: `g` (x's shape with `axis` replaced by the indices' axes) added up into zeros of shape `x` where the indices point.
+// The gradient of gather along `axis`: `g` (x's shape with `axis` replaced by the indices' axes) added up into zeros of shape `x` where the
+// indices point.
 ValueId accumulate_along(Gradient& t, int64_t axis, ValueId indices, ValueId g, const Shape& x);
 
 }  // namespace nnc

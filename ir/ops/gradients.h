@@ -1,5 +1,6 @@
 #pragma once
-// The gradients that rows name, from ir/ops/<family>_gradient.cpp. Each appends ops; an operand whose gradient id stays invalid receives none (zero).
+// The gradients that rows name, from ir/ops/<family>_gradient.cpp. Each appends ops; an operand whose gradient id stays invalid receives
+// none (zero).
 
 #include "ir/op.h"
 

@@ -13,9 +13,12 @@ namespace nnc {
 
 int64_t panel_depth(DType t) {
   switch (t) {
-    case DType::kF16: case DType::kF32: case DType::kF64: return 1;
+    case DType::kF16:
+    case DType::kF32:
+    case DType::kF64: return 1;
     case DType::kBF16: return 2;
-    case DType::kI8: case DType::kU8: return 4;
+    case DType::kI8:
+    case DType::kU8: return 4;
     default: return 0;
   }
 }
@@ -52,7 +55,8 @@ Status infer_unpack(InferContext& c) {
   Shape shape(c.shape(0).begin(), c.shape(0).end() - inner);
   Shape expected = {c.symbols().ceildiv(n, Dim(kPanelWidth)), c.symbols().ceildiv(k, Dim(depth)), Dim(kPanelWidth)};
   if (depth > 1) expected.emplace_back(depth);
-  for (size_t i = 0; i < expected.size(); ++i) NNC_TRY(same_extent(c, expected[i], c.shape(0)[shape.size() + i], cat("axis ", shape.size() + i, " of the panels")));
+  for (size_t i = 0; i < expected.size(); ++i)
+    NNC_TRY(same_extent(c, expected[i], c.shape(0)[shape.size() + i], cat("axis ", shape.size() + i, " of the panels")));
   const bool transposed = node.i("transposed") != 0;
   shape.push_back(transposed ? n : k);
   shape.push_back(transposed ? k : n);
@@ -68,13 +72,28 @@ const AttrDef kTransposed = attr_flag("transposed");
 std::span<const OpDef> ops_layout() {
   static const std::vector<OpDef> rows = {
       {.kind = OpKind::kPack,
-       .doc = "Matrices [.., K, N] ([.., N, K] where transposed = 1) as panels of 16 columns, short ones filled with zeros: [.., N/16, K, 16] for f16, f32 and f64, "
-              "[.., N/16, K/2, 16, 2] for bf16, [.., N/16, K/4, 16, 4] for i8 and u8, where the last axis holds neighbouring rows of one column.",
-       .min_operands = 1, .max_operands = 1, .attrs = {kFormat, kTransposed}, .lowering = Lowering::kMap, .infer = infer_pack, .eval = eval_pack, .body = body_pack, .gradient = gradient_pack},
-      {.kind = OpKind::kUnpack, .doc = "The inverse of pack for matrices of `k` rows and `n` columns; what fills the last panel and group is dropped.",
-       .min_operands = 1, .max_operands = 1,
+       .doc = "Matrices [.., K, N] ([.., N, K] where transposed = 1) as panels of 16 columns, short ones filled with zeros: [.., N/16, K, "
+              "16] for f16, f32 and f64, "
+              "[.., N/16, K/2, 16, 2] for bf16, [.., N/16, K/4, 16, 4] for i8 and u8, where the last axis holds neighbouring rows of one "
+              "column.",
+       .min_operands = 1,
+       .max_operands = 1,
+       .attrs = {kFormat, kTransposed},
+       .lowering = Lowering::kMap,
+       .infer = infer_pack,
+       .eval = eval_pack,
+       .body = body_pack,
+       .gradient = gradient_pack},
+      {.kind = OpKind::kUnpack,
+       .doc = "The inverse of pack for matrices of `k` rows and `n` columns; what fills the last panel and group is dropped.",
+       .min_operands = 1,
+       .max_operands = 1,
        .attrs = {kFormat, kTransposed, attr_required("k", AttrKind::kDims), attr_required("n", AttrKind::kDims)},
-       .lowering = Lowering::kMap, .infer = infer_unpack, .eval = eval_unpack, .body = body_unpack, .gradient = gradient_pack},
+       .lowering = Lowering::kMap,
+       .infer = infer_unpack,
+       .eval = eval_unpack,
+       .body = body_unpack,
+       .gradient = gradient_pack},
   };
   return rows;
 }

@@ -17,7 +17,8 @@ void body_pack(BodyContext& c) {
   source.coords.push_back(transposed ? row : column);
   SymbolTable& symbols = c.k().symbols();
   if (symbols.divisible(c.s.dim(n), kPanelWidth) != Ternary::kYes) source.mask = below(c, column, c.k().dim(c.s.dim(n)));
-  if (depth > 1 && symbols.divisible(c.s.dim(k), depth) != Ternary::kYes) source.mask = both(c, source.mask, below(c, row, c.k().dim(c.s.dim(k))));
+  if (depth > 1 && symbols.divisible(c.s.dim(k), depth) != Ternary::kYes)
+    source.mask = both(c, source.mask, below(c, row, c.k().dim(c.s.dim(k))));
   c.sources.push_back(std::move(source));
 }
 

@@ -49,7 +49,8 @@ Status infer_pad(InferContext& c) {
   SymbolTable& t = c.symbols();
   NNC_TRY(require_dtype(c, 0, true, {}));
   const Shape &before = n.dims("before"), &after = n.dims("after");
-  if (before.size() != c.shape(0).size() || after.size() != c.shape(0).size()) return c.error(cat("attributes \"before\" and \"after\" must have one dim per axis, ", c.rank(0)));
+  if (before.size() != c.shape(0).size() || after.size() != c.shape(0).size())
+    return c.error(cat("attributes \"before\" and \"after\" must have one dim per axis, ", c.rank(0)));
   if (c.has(1)) {
     if (n.s("mode") != "constant") return c.error(cat("a pad value goes with mode = constant, not ", n.s("mode")));
     NNC_TRY(require_same_dtype(c, 0, 1));
@@ -58,7 +59,8 @@ Status infer_pad(InferContext& c) {
   Shape shape;
   for (size_t i = 0; i < before.size(); ++i) {
     shape.push_back(t.add(t.add(c.shape(0)[i], before[i]), after[i]));
-    if (t.at_most(shape[i], int64_t(-1)) == Ternary::kYes) return c.error(cat("negative pads of axis ", i, " exceed its extent ", t.pretty(c.shape(0)[i])));
+    if (t.at_most(shape[i], int64_t(-1)) == Ternary::kYes)
+      return c.error(cat("negative pads of axis ", i, " exceed its extent ", t.pretty(c.shape(0)[i])));
   }
   c.result(c.dtype(0), std::move(shape));
   return {};
@@ -103,25 +105,55 @@ Status infer_trilu(InferContext& c) {
 
 std::span<const OpDef> ops_move() {
   static const std::vector<OpDef> rows = {
-      {.kind = OpKind::kConcat, .doc = "The operands one after another along `axis`; all other extents are equal.", .min_operands = 1, .max_operands = -1,
-       .attrs = {attr_required("axis", AttrKind::kInt)}, .traits = kPure | kFoldable | kVariadic, .lowering = Lowering::kMap, .infer = infer_concat,
-       .value = value_concat, .eval = eval_concat, .body = body_concat, .gradient = gradient_concat},
+      {.kind = OpKind::kConcat,
+       .doc = "The operands one after another along `axis`; all other extents are equal.",
+       .min_operands = 1,
+       .max_operands = -1,
+       .attrs = {attr_required("axis", AttrKind::kInt)},
+       .traits = kPure | kFoldable | kVariadic,
+       .lowering = Lowering::kMap,
+       .infer = infer_concat,
+       .value = value_concat,
+       .eval = eval_concat,
+       .body = body_concat,
+       .gradient = gradient_concat},
       {.kind = OpKind::kPad,
-       .doc = "The operand with before[i] and after[i] elements added at the ends of axis i; negative numbers crop, which happens first. constant: the scalar operand 1, or zero "
-              "(empty string); edge: the nearest element; reflect: mirrored without repeating the edge; wrap: periodic. Added parts may be longer than the operand. The last three "
+       .doc = "The operand with before[i] and after[i] elements added at the ends of axis i; negative numbers crop, which happens first. "
+              "constant: the scalar operand 1, or zero "
+              "(empty string); edge: the nearest element; reflect: mirrored without repeating the edge; wrap: periodic. Added parts may be "
+              "longer than the operand. The last three "
               "need an element left on each axis that they extend.",
-       .min_operands = 1, .max_operands = 2,
-       .attrs = {attr_required("before", AttrKind::kDims),
-                 attr_required("after", AttrKind::kDims),
+       .min_operands = 1,
+       .max_operands = 2,
+       .attrs = {attr_required("before", AttrKind::kDims), attr_required("after", AttrKind::kDims),
                  attr_choice("mode", "constant|edge|reflect|wrap", "constant")},
-       .lowering = Lowering::kMap, .infer = infer_pad, .eval = eval_pad, .body = body_pad, .gradient = gradient_pad},
-      {.kind = OpKind::kTile, .doc = "The whole operand repeated repeats[i] times along axis i.", .min_operands = 1, .max_operands = 1,
-       .attrs = {attr_required("repeats", AttrKind::kDims)}, .lowering = Lowering::kMap, .infer = infer_tile, .value = value_tile, .eval = eval_tile, .body = body_tile,
+       .lowering = Lowering::kMap,
+       .infer = infer_pad,
+       .eval = eval_pad,
+       .body = body_pad,
+       .gradient = gradient_pad},
+      {.kind = OpKind::kTile,
+       .doc = "The whole operand repeated repeats[i] times along axis i.",
+       .min_operands = 1,
+       .max_operands = 1,
+       .attrs = {attr_required("repeats", AttrKind::kDims)},
+       .lowering = Lowering::kMap,
+       .infer = infer_tile,
+       .value = value_tile,
+       .eval = eval_tile,
+       .body = body_tile,
        .gradient = gradient_tile},
       {.kind = OpKind::kTrilu,
-       .doc = "Of each matrix (last two axes) the elements with column - row >= k where upper = 1, <= k where upper = 0; all others become zero.", .min_operands = 1,
-       .max_operands = 1, .attrs = {attr_int("upper", 1), attr_list("k", AttrKind::kDims)}, .lowering = Lowering::kMap,
-       .infer = infer_trilu, .eval = eval_trilu, .body = body_trilu, .gradient = gradient_trilu},
+       .doc = "Of each matrix (last two axes) the elements with column - row >= k where upper = 1, <= k where upper = 0; all others become "
+              "zero.",
+       .min_operands = 1,
+       .max_operands = 1,
+       .attrs = {attr_int("upper", 1), attr_list("k", AttrKind::kDims)},
+       .lowering = Lowering::kMap,
+       .infer = infer_trilu,
+       .eval = eval_trilu,
+       .body = body_trilu,
+       .gradient = gradient_trilu},
   };
   return rows;
 }

@@ -55,9 +55,11 @@ void body_pad(BodyContext& c) {
     }
     const Dim front = symbols.max(symbols.sub(Dim(0), before), Dim(0)), back = symbols.max(symbols.sub(Dim(0), after), Dim(0));
     const Expr kept = k.dim(symbols.sub(symbols.sub(n, front), back));
-    if (symbols.at_least(symbols.sub(symbols.sub(n, front), back), 1) != Ternary::kYes) source.mask = both(c, source.mask, k.lt(k.index(0), kept));
+    if (symbols.at_least(symbols.sub(symbols.sub(n, front), back), 1) != Ternary::kYes)
+      source.mask = both(c, source.mask, k.lt(k.index(0), kept));
     const Expr inside = padded_index(k, mode, k.sub(uniform(c, at), k.dim(front)), kept);
-    source.coords[a] = c.s.opaque(k.let("at", k.max(k.min(k.add(inside, k.dim(front)), k.dim(symbols.sub(n, 1))), k.index(0))), 0, symbols.sub(n, 1));
+    source.coords[a] =
+        c.s.opaque(k.let("at", k.max(k.min(k.add(inside, k.dim(front)), k.dim(symbols.sub(n, 1))), k.index(0))), 0, symbols.sub(n, 1));
   }
   if (c.has(1)) c.fill = c.s.read(1, {});
   c.sources.push_back(std::move(source));
@@ -78,7 +80,8 @@ void body_trilu(BodyContext& c) {
   const Shape& given = c.node.dims("k");
   const Coords& at = c.coords;
   const Coord &row = at[at.size() - 2], &column = at[at.size() - 1];
-  const Coord difference = c.s.add(c.s.add(column, c.s.scale(row, Dim(-1))), c.s.constant(c.k().symbols().sub(Dim(0), given.empty() ? Dim(0) : c.s.dim(given[0]))));
+  const Coord difference = c.s.add(c.s.add(column, c.s.scale(row, Dim(-1))),
+                                   c.s.constant(c.k().symbols().sub(Dim(0), given.empty() ? Dim(0) : c.s.dim(given[0]))));
   const bool upper = c.node.i("upper") != 0;
   c.sources.push_back({0, at, upper ? at_or_above(c, difference, k.index(0)) : below(c, difference, k.index(1))});
 }

@@ -10,10 +10,16 @@ Shape negated(Gradient& t, const Shape& dims) {
   return out;
 }
 
-ValueId pad_zeros(Gradient& t, ValueId v, Shape before, Shape after) { return t.op(OpKind::kPad, {v}, {{"before", std::move(before)}, {"after", std::move(after)}}); }
+ValueId pad_zeros(Gradient& t, ValueId v, Shape before, Shape after) {
+  return t.op(OpKind::kPad, {v}, {{"before", std::move(before)}, {"after", std::move(after)}});
+}
 
 ValueId slice_axis(Gradient& t, ValueId v, size_t axis, const Dim& start, const Dim& end, int64_t step) {
-  return t.op(OpKind::kSlice, {v}, {{"axes", std::vector<int64_t>{static_cast<int64_t>(axis)}}, {"starts", Shape{start}}, {"ends", Shape{end}}, {"steps", std::vector<int64_t>{step}}});
+  return t.op(OpKind::kSlice, {v},
+              {{"axes", std::vector<int64_t>{static_cast<int64_t>(axis)}},
+               {"starts", Shape{start}},
+               {"ends", Shape{end}},
+               {"steps", std::vector<int64_t>{step}}});
 }
 
 // Gradient of a slice of axis `axis` of extent n by `step` from `start`: the elements of g back at their places, zeros between.
@@ -142,7 +148,8 @@ Status gradient_tile(GradContext& c) {
   if (axes.empty()) {
     t.give(0, t.g());
   } else {
-    const ValueId sum = t.op(OpKind::kReduce, {t.reshape(t.g(), std::move(split))}, {{"kind", std::string("sum")}, {"axes", std::move(axes)}, {"keepdims", int64_t(0)}});
+    const ValueId sum = t.op(OpKind::kReduce, {t.reshape(t.g(), std::move(split))},
+                             {{"kind", std::string("sum")}, {"axes", std::move(axes)}, {"keepdims", int64_t(0)}});
     t.give(0, t.reshape(sum, x));
   }
   return t.finish();

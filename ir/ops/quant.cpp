@@ -10,7 +10,8 @@
 namespace nnc {
 namespace {
 
-// The scale (operand 1) fits x: one element, one per index of `axis`, or one per block of `block` along `axis`. The zero point has the scale's shape.
+// The scale (operand 1) fits x: one element, one per index of `axis`, or one per block of `block` along `axis`. The zero point has the
+// scale's shape.
 Status check_parameters(InferContext& c) {
   const Node& n = c.node();
   SymbolTable& t = c.symbols();
@@ -26,13 +27,15 @@ Status check_parameters(InferContext& c) {
       NNC_TRY(same_extent(c, expected, scale[i], cat("axis ", i, " of the blocked scale")));
     }
   } else if (scale.size() > 1) {
-    return c.error(cat("the scale must be a scalar or a vector, not of rank ", scale.size(), "; a blocked scale needs attribute \"block\""));
+    return c.error(
+        cat("the scale must be a scalar or a vector, not of rank ", scale.size(), "; a blocked scale needs attribute \"block\""));
   } else if (scale.size() == 1 && !scale[0].is_const(1)) {
     NNC_ASSIGN(const int64_t axis, c.axis(n.i("axis"), c.rank(0)));
     NNC_TRY(same_extent(c, x[static_cast<size_t>(axis)], scale[0], cat("the scale along axis ", axis, " of x")));
   }
   if (!c.has(2)) return {};
-  if (c.shape(2).size() != scale.size()) return c.error(cat("the zero point must have the scale's rank ", scale.size(), ", not ", c.rank(2)));
+  if (c.shape(2).size() != scale.size())
+    return c.error(cat("the zero point must have the scale's rank ", scale.size(), ", not ", c.rank(2)));
   for (size_t i = 0; i < scale.size(); ++i) NNC_TRY(same_extent(c, scale[i], c.shape(2)[i], "the zero point and the scale"));
   return {};
 }
@@ -65,25 +68,31 @@ Status infer_dequantize(InferContext& c) {
 std::span<const OpDef> ops_quant() {
   static const std::vector<OpDef> rows = {
       {.kind = OpKind::kQuantize,
-       .doc = "round(x / scale) + zero_point as dtype `to`. x and scale are rounded to `precision` (default: the scale's dtype) and divided in it, never multiplied by a "
-              "reciprocal; ties go to even; integers saturate, NaN gives 0 before the zero point. float8 and float4: x / scale is rounded once to the type, out of range is the largest "
-              "finite value where saturate = 1. scale and zero_point: one element, one per index of `axis`, or with block > 0 one per `block` elements along `axis`.",
-       .min_operands = 2, .max_operands = 3,
-       .attrs = {attr_int("axis", 1),
-                 attr_int("block"),
-                 attr_required("to", AttrKind::kDType),
-                 attr_int("saturate", 1),
+       .doc = "round(x / scale) + zero_point as dtype `to`. x and scale are rounded to `precision` (default: the scale's dtype) and "
+              "divided in it, never multiplied by a "
+              "reciprocal; ties go to even; integers saturate, NaN gives 0 before the zero point. float8 and float4: x / scale is rounded "
+              "once to the type, out of range is the largest "
+              "finite value where saturate = 1. scale and zero_point: one element, one per index of `axis`, or with block > 0 one per "
+              "`block` elements along `axis`.",
+       .min_operands = 2,
+       .max_operands = 3,
+       .attrs = {attr_int("axis", 1), attr_int("block"), attr_required("to", AttrKind::kDType), attr_int("saturate", 1),
                  attr_list("precision", AttrKind::kDType)},
-       .lowering = Lowering::kExpand, .infer = infer_quantize, .eval = eval_quantize, .expand = expand_quantize,
+       .lowering = Lowering::kExpand,
+       .infer = infer_quantize,
+       .eval = eval_quantize,
+       .expand = expand_quantize,
        .no_gradient = "a step function: training through it needs an estimator that the model chooses"},
       {.kind = OpKind::kDequantize,
-       .doc = "(x - zero_point) * scale, the difference exact, the product rounded once to dtype `to` (default: the scale's). Shapes of scale and zero_point as for quantize.",
-       .min_operands = 2, .max_operands = 3,
-       .attrs = {attr_int("axis", 1),
-                 attr_int("block"),
-                 attr_choice("format", "linear", "linear"),
-                 attr_list("to", AttrKind::kDType)},
-       .lowering = Lowering::kExpand, .infer = infer_dequantize, .eval = eval_dequantize, .expand = expand_dequantize,
+       .doc = "(x - zero_point) * scale, the difference exact, the product rounded once to dtype `to` (default: the scale's). Shapes of "
+              "scale and zero_point as for quantize.",
+       .min_operands = 2,
+       .max_operands = 3,
+       .attrs = {attr_int("axis", 1), attr_int("block"), attr_choice("format", "linear", "linear"), attr_list("to", AttrKind::kDType)},
+       .lowering = Lowering::kExpand,
+       .infer = infer_dequantize,
+       .eval = eval_dequantize,
+       .expand = expand_dequantize,
        .no_gradient = "the operand is stored in a quantised type, which no optimizer moves"},
   };
   return rows;

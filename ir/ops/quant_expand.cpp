@@ -41,7 +41,8 @@ Status expand_quantize(Builder& b, const Graph& graph, NodeId id, std::vector<Va
   const Node node = graph.node(id);
   const ValueId x = node.operands[0], zero = node.operands.size() > 2 ? node.operands[2] : ValueId();
   const Shape shape = graph.type(x).shape;
-  const DType to = node.dtype("to"), given = node.dtype("precision"), precision = given == DType::kInvalid ? b.dtype(node.operands[1]) : given;
+  const DType to = node.dtype("to"), given = node.dtype("precision"),
+              precision = given == DType::kInvalid ? b.dtype(node.operands[1]) : given;
   NNC_ASSIGN(const ValueId scale, aligned(b, node, shape, node.operands[1]));
   NNC_ASSIGN(const ValueId left, b.cast(x, precision));
   NNC_ASSIGN(const ValueId right, b.cast(scale, precision));

@@ -19,7 +19,8 @@ Status require_same_dtype(InferContext& c, int i, int j) {
 }
 
 Result<Dim> same_extent(InferContext& c, const Dim& a, const Dim& b, std::string_view what) {
-  if (c.symbols().equal(a, b) == Ternary::kNo) return c.error(cat(what, ": extents ", c.symbols().pretty(a), " and ", c.symbols().pretty(b), " differ"));
+  if (c.symbols().equal(a, b) == Ternary::kNo)
+    return c.error(cat(what, ": extents ", c.symbols().pretty(a), " and ", c.symbols().pretty(b), " differ"));
   return b.is_const() && !a.is_const() ? b : a;
 }
 

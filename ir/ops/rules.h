@@ -1,6 +1,6 @@
 #pragma once
-// What the families' rows share: dtype checks, shape agreement, inference of the common kinds of op, value propagation elementwise, and the gradient that is
-// zero. Nothing here knows a particular op.
+// What the families' rows share: dtype checks, shape agreement, inference of the common kinds of op, value propagation elementwise, and the
+// gradient that is zero. Nothing here knows a particular op.
 
 #include "ir/op.h"
 #include "ir/ops/attr_defs.h"

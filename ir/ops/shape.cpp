@@ -35,7 +35,8 @@ Status infer_assert_value(InferContext& c) {
   const Tensor& t = c.graph().module().constant(c.node().constant("value"));
   NNC_TRY(require_dtype(c, 0, c.dtype(0) == t.dtype(), cat("of the constant's dtype ", dtype_name(t.dtype()))));
   NNC_TRY(check_rank(c, 0, t.rank()));
-  for (size_t i = 0; i < t.dims().size(); ++i) NNC_TRY(same_extent(c, Dim(t.dims()[i]), c.shape(0)[i], cat("axis ", i, " of operand and constant")));
+  for (size_t i = 0; i < t.dims().size(); ++i)
+    NNC_TRY(same_extent(c, Dim(t.dims()[i]), c.shape(0)[i], cat("axis ", i, " of operand and constant")));
   return {};
 }
 
@@ -60,26 +61,51 @@ constexpr std::string_view kNoResult = "it has no result";
 std::span<const OpDef> ops_shape() {
   static const std::vector<OpDef> rows = {
       {.kind = OpKind::kBindDims,
-       .doc = "Gives the data symbols the elements of an integer scalar or vector, read while the program runs; a value outside a symbol's bounds is an error.", .min_operands = 1,
-       .max_operands = 1, .results = 0, .attrs = {attr_required("symbols", AttrKind::kSymbols)}, .traits = kEffect, .lowering = Lowering::kControl,
-       .infer = infer_bind_dims, .eval = eval_bind_dims, .no_gradient = kNoResult},
-      {.kind = OpKind::kAssertDims, .doc = "a[i] rel b[i] holds for all i, else the run fails with `message`.", .results = 0,
-       .attrs = {attr_required("a", AttrKind::kDims),
-                 attr_required("b", AttrKind::kDims),
-                 attr_choice("rel", "eq|ne|le|lt", "eq"),
+       .doc = "Gives the data symbols the elements of an integer scalar or vector, read while the program runs; a value outside a symbol's "
+              "bounds is an error.",
+       .min_operands = 1,
+       .max_operands = 1,
+       .results = 0,
+       .attrs = {attr_required("symbols", AttrKind::kSymbols)},
+       .traits = kEffect,
+       .lowering = Lowering::kControl,
+       .infer = infer_bind_dims,
+       .eval = eval_bind_dims,
+       .no_gradient = kNoResult},
+      {.kind = OpKind::kAssertDims,
+       .doc = "a[i] rel b[i] holds for all i, else the run fails with `message`.",
+       .results = 0,
+       .attrs = {attr_required("a", AttrKind::kDims), attr_required("b", AttrKind::kDims), attr_choice("rel", "eq|ne|le|lt", "eq"),
                  attr_string("message")},
-       .traits = kEffect, .lowering = Lowering::kControl, .infer = infer_assert_dims, .eval = eval_assert_dims, .no_gradient = kNoResult},
+       .traits = kEffect,
+       .lowering = Lowering::kControl,
+       .infer = infer_assert_dims,
+       .eval = eval_assert_dims,
+       .no_gradient = kNoResult},
       {.kind = OpKind::kAssertValue,
-       .doc = "The operand equals the constant `value` element by element (floats by value, NaN equals NaN), else the run fails with `message`.", .min_operands = 1,
-       .max_operands = 1, .results = 0,
-       .attrs = {attr_required("value", AttrKind::kConst), attr_string("message")}, .traits = kEffect,
-       .lowering = Lowering::kControl, .infer = infer_assert_value, .eval = eval_assert_value, .no_gradient = kNoResult},
+       .doc = "The operand equals the constant `value` element by element (floats by value, NaN equals NaN), else the run fails with "
+              "`message`.",
+       .min_operands = 1,
+       .max_operands = 1,
+       .results = 0,
+       .attrs = {attr_required("value", AttrKind::kConst), attr_string("message")},
+       .traits = kEffect,
+       .lowering = Lowering::kControl,
+       .infer = infer_assert_value,
+       .eval = eval_assert_value,
+       .no_gradient = kNoResult},
       {.kind = OpKind::kResolveReshape,
-       .doc = "A reshape target as a model computes it, made explicit for a tensor of shape `input`: 0 copies the extent at its position (unless allowzero), one -1 becomes what "
+       .doc = "A reshape target as a model computes it, made explicit for a tensor of shape `input`: 0 copies the extent at its position "
+              "(unless allowzero), one -1 becomes what "
               "is left. A target that cannot be met is an error.",
-       .min_operands = 1, .max_operands = 1,
-       .attrs = {attr_required("input", AttrKind::kDims), attr_int("allowzero")}, .lowering = Lowering::kHost,
-       .infer = infer_resolve_reshape, .value = value_resolve_reshape, .eval = eval_resolve_reshape, .no_gradient = "operand and result are integers"},
+       .min_operands = 1,
+       .max_operands = 1,
+       .attrs = {attr_required("input", AttrKind::kDims), attr_int("allowzero")},
+       .lowering = Lowering::kHost,
+       .infer = infer_resolve_reshape,
+       .value = value_resolve_reshape,
+       .eval = eval_resolve_reshape,
+       .no_gradient = "operand and result are integers"},
   };
   return rows;
 }

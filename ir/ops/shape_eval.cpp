@@ -38,8 +38,12 @@ Status eval_assert_dims(EvalContext& c) {
   for (size_t k = 0; k < a.size(); ++k) {
     if (holds(rel, a[k], b[k])) continue;
     const SymbolTable& symbols = c.graph.symbols();
-    return Error(Code::kAssertDims, cat(message_or(c.node, "an assumption about dims does not hold"), ": ", symbols.pretty(c.node.dims("a")[k]), " = ", a[k], " must be ",
-                                        rel == "eq" ? "equal to " : rel == "ne" ? "different from " : rel == "le" ? "at most " : "less than ",
+    return Error(Code::kAssertDims, cat(message_or(c.node, "an assumption about dims does not hold"), ": ",
+                                        symbols.pretty(c.node.dims("a")[k]), " = ", a[k], " must be ",
+                                        rel == "eq"   ? "equal to "
+                                        : rel == "ne" ? "different from "
+                                        : rel == "le" ? "at most "
+                                                      : "less than ",
                                         symbols.pretty(c.node.dims("b")[k]), " = ", b[k]));
   }
   return {};

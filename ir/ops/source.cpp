@@ -75,15 +75,35 @@ void value_dims_value(InferContext& c) {
 
 std::span<const OpDef> ops_source() {
   static const std::vector<OpDef> rows = {
-      {.kind = OpKind::kConstant, .doc = "The constant `value`, of any dtype.", .attrs = {attr_required("value", AttrKind::kConst)},
-       .lowering = Lowering::kSource, .infer = infer_constant, .value = value_constant, .eval = eval_constant, .no_gradient = "it has no operand"},
+      {.kind = OpKind::kConstant,
+       .doc = "The constant `value`, of any dtype.",
+       .attrs = {attr_required("value", AttrKind::kConst)},
+       .lowering = Lowering::kSource,
+       .infer = infer_constant,
+       .value = value_constant,
+       .eval = eval_constant,
+       .no_gradient = "it has no operand"},
       {.kind = OpKind::kRange,
-       .doc = "start + i * delta for i in [0, count), each element computed so, not by running sums. Integers wrap. start and delta are scalars of one dtype.", .min_operands = 2,
-       .max_operands = 2, .attrs = {attr_required("count", AttrKind::kDims)}, .lowering = Lowering::kSource, .infer = infer_range, .value = value_range,
-       .eval = eval_range, .body = body_range, .gradient = gradient_range},
-      {.kind = OpKind::kDimsValue, .doc = "The values of `dims` at the moment, an i64 vector; a scalar of the only one where rank0 = 1.",
-       .attrs = {attr_required("dims", AttrKind::kDims), attr_int("rank0")}, .lowering = Lowering::kSource,
-       .infer = infer_dims_value, .value = value_dims_value, .eval = eval_dims_value, .body = body_dims_value, .no_gradient = "it has no operand"},
+       .doc = "start + i * delta for i in [0, count), each element computed so, not by running sums. Integers wrap. start and delta are "
+              "scalars of one dtype.",
+       .min_operands = 2,
+       .max_operands = 2,
+       .attrs = {attr_required("count", AttrKind::kDims)},
+       .lowering = Lowering::kSource,
+       .infer = infer_range,
+       .value = value_range,
+       .eval = eval_range,
+       .body = body_range,
+       .gradient = gradient_range},
+      {.kind = OpKind::kDimsValue,
+       .doc = "The values of `dims` at the moment, an i64 vector; a scalar of the only one where rank0 = 1.",
+       .attrs = {attr_required("dims", AttrKind::kDims), attr_int("rank0")},
+       .lowering = Lowering::kSource,
+       .infer = infer_dims_value,
+       .value = value_dims_value,
+       .eval = eval_dims_value,
+       .body = body_dims_value,
+       .no_gradient = "it has no operand"},
   };
   return rows;
 }

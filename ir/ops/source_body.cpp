@@ -27,7 +27,8 @@ void body_dims_value(BodyContext& c) {
   c.result = value(0);
   if (c.coords.size() == 0) return;
   const Expr at = c.s.vector(c.coords[0]);
-  for (size_t n = 1; n < dims.size(); ++n) c.result = k.select(k.eq(at, k.splat(k.index(static_cast<int64_t>(n)), k.lanes(at))), value(n), c.result);
+  for (size_t n = 1; n < dims.size(); ++n)
+    c.result = k.select(k.eq(at, k.splat(k.index(static_cast<int64_t>(n)), k.lanes(at))), value(n), c.result);
 }
 
 }  // namespace nnc

@@ -75,7 +75,8 @@ void body_unary(BodyContext& c) { c.result = unary(c, c.args[0]); }
 void body_cast(BodyContext& c) {
   const DType to = c.result_type().dtype, computed = compute_dtype(to);
   // Through the stored type where it is narrower, so that the value is rounded once.
-  c.result = to == computed || computed != DType::kF32 || dtype_bits(to) < 16 ? c.k().convert(c.args[0], computed) : c.k().convert(c.k().convert(c.args[0], to), computed);
+  c.result = to == computed || computed != DType::kF32 || dtype_bits(to) < 16 ? c.k().convert(c.args[0], computed)
+                                                                              : c.k().convert(c.k().convert(c.args[0], to), computed);
 }
 
 }  // namespace nnc

@@ -71,19 +71,26 @@ double int_to_double(DType from, DType to, int64_t v) {
 }
 
 double to_float_type(const Node& node, DType to, double v) {
-  if (dtype_bits(to) > 8) return v;  // the interpreter rounds
+  if (dtype_bits(to) > 8) return v;                        // the interpreter rounds
   if (to == DType::kF4E2M1 && std::isnan(v)) return -0.0;  // it has no NaN; ONNX's data has this
   const Overflow overflow = node.i("saturate") != 0 ? Overflow::kSaturate : Overflow::kInf;
   if (to == DType::kF8E8M0) {
     const std::string_view mode = node.s("round_mode");
-    const uint8_t code = f64_to_f8e8m0(v, mode == "up" ? ScaleRound::kUp : mode == "down" ? ScaleRound::kDown : ScaleRound::kNearest, overflow);
+    const uint8_t code = f64_to_f8e8m0(v,
+                                       mode == "up"     ? ScaleRound::kUp
+                                       : mode == "down" ? ScaleRound::kDown
+                                                        : ScaleRound::kNearest,
+                                       overflow);
     return load_f64(to, &code, 0);
   }
   return narrow_float(to, v, overflow);
 }
 
 std::string number_text(const EvalTensor& x, size_t k) {
-  if (!x.floating()) return x.dtype == DType::kU64 ? cat(static_cast<uint64_t>(x.i[k])) : x.dtype == DType::kBool ? (x.i[k] != 0 ? "True" : "False") : cat(x.i[k]);
+  if (!x.floating())
+    return x.dtype == DType::kU64    ? cat(static_cast<uint64_t>(x.i[k]))
+           : x.dtype == DType::kBool ? (x.i[k] != 0 ? "True" : "False")
+                                     : cat(x.i[k]);
   const double v = x.f[k];
   if (std::isnan(v)) return "nan";
   if (std::isinf(v)) return v > 0 ? "inf" : "-inf";
@@ -113,8 +120,10 @@ Status cast_from_string(const EvalTensor& x, EvalTensor& y, const Node& node) {
       continue;
     }
     NNC_ASSIGN(const double v, parse_number(x.s[k]));
-    if (y.floating()) y.f[k] = to_float_type(node, y.dtype, v);
-    else y.i[k] = y.dtype == DType::kBool ? v != 0 : saturate_to_int(y.dtype, v);
+    if (y.floating())
+      y.f[k] = to_float_type(node, y.dtype, v);
+    else
+      y.i[k] = y.dtype == DType::kBool ? v != 0 : saturate_to_int(y.dtype, v);
   }
   return {};
 }
@@ -148,7 +157,8 @@ Status eval_cast(EvalContext& c) {
   } else if (y.dtype == DType::kString) {
     for (size_t k = 0; k < count; ++k) y.s[k] = number_text(x, k);
   } else if (y.floating()) {
-    for (size_t k = 0; k < count; ++k) y.f[k] = to_float_type(c.node, y.dtype, x.floating() ? x.f[k] : int_to_double(x.dtype, y.dtype, x.i[k]));
+    for (size_t k = 0; k < count; ++k)
+      y.f[k] = to_float_type(c.node, y.dtype, x.floating() ? x.f[k] : int_to_double(x.dtype, y.dtype, x.i[k]));
   } else if (x.floating()) {
     for (size_t k = 0; k < count; ++k) y.i[k] = y.dtype == DType::kBool ? x.f[k] != 0 : saturate_to_int(y.dtype, x.f[k]);
   } else {

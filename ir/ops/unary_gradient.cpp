@@ -57,9 +57,12 @@ ValueId slope(Gradient& t, ValueId x, ValueId y) {
 Status gradient_unary(GradContext& c) {
   Gradient t(c);
   if (!t.wants(0) || !t.g().valid()) return {};
-  if (t.node().kind == OpKind::kNeg) t.give(0, t.neg(t.g()));
-  else if (t.node().kind == OpKind::kRelu) t.give(0, t.where_or_zero(t.less(t.num(t.x(0), 0), t.x(0)), t.g()));
-  else t.give(0, t.mul(t.g(), slope(t, t.x(0), t.y())));
+  if (t.node().kind == OpKind::kNeg)
+    t.give(0, t.neg(t.g()));
+  else if (t.node().kind == OpKind::kRelu)
+    t.give(0, t.where_or_zero(t.less(t.num(t.x(0), 0), t.x(0)), t.g()));
+  else
+    t.give(0, t.mul(t.g(), slope(t, t.x(0), t.y())));
   return t.finish();
 }
 

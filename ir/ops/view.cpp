@@ -15,7 +15,8 @@ Status require_tensor(InferContext& c) { return require_dtype(c, 0, true, {}); }
 
 Status require_extents(InferContext& c, const Shape& shape) {
   for (const Dim& d : shape) {
-    if (c.symbols().at_most(d, int64_t(-1)) == Ternary::kYes) return c.error(cat("attribute \"shape\" has a negative extent: ", c.symbols().str(shape)));
+    if (c.symbols().at_most(d, int64_t(-1)) == Ternary::kYes)
+      return c.error(cat("attribute \"shape\" has a negative extent: ", c.symbols().str(shape)));
   }
   return {};
 }
@@ -125,25 +126,54 @@ void value_slice(InferContext& c) {
 
 std::span<const OpDef> ops_view() {
   static const std::vector<OpDef> rows = {
-      {.kind = OpKind::kReshape, .doc = "The elements in row-major order under another shape with as many elements. Squeeze and unsqueeze are reshapes.",
-       .min_operands = 1, .max_operands = 1, .attrs = {attr_required("shape", AttrKind::kDims)}, .lowering = Lowering::kMap, .infer = infer_reshape,
-       .value = value_reshape, .eval = eval_reshape, .body = body_reshape, .gradient = gradient_reshape},
-      {.kind = OpKind::kTranspose, .doc = "Axis i of the result is axis perm[i] of the operand.", .min_operands = 1, .max_operands = 1,
-       .attrs = {attr_required("perm", AttrKind::kInts)}, .lowering = Lowering::kMap, .infer = infer_transpose, .value = value_transpose,
-       .eval = eval_transpose, .body = body_transpose, .gradient = gradient_transpose},
+      {.kind = OpKind::kReshape,
+       .doc = "The elements in row-major order under another shape with as many elements. Squeeze and unsqueeze are reshapes.",
+       .min_operands = 1,
+       .max_operands = 1,
+       .attrs = {attr_required("shape", AttrKind::kDims)},
+       .lowering = Lowering::kMap,
+       .infer = infer_reshape,
+       .value = value_reshape,
+       .eval = eval_reshape,
+       .body = body_reshape,
+       .gradient = gradient_reshape},
+      {.kind = OpKind::kTranspose,
+       .doc = "Axis i of the result is axis perm[i] of the operand.",
+       .min_operands = 1,
+       .max_operands = 1,
+       .attrs = {attr_required("perm", AttrKind::kInts)},
+       .lowering = Lowering::kMap,
+       .infer = infer_transpose,
+       .value = value_transpose,
+       .eval = eval_transpose,
+       .body = body_transpose,
+       .gradient = gradient_transpose},
       {.kind = OpKind::kBroadcastTo,
-       .doc = "The operand repeated to `shape` by numpy's rule: aligned at the last axis, each extent equal or 1. (A target extent of 1 does not stretch: importers broadcast first.)",
-       .min_operands = 1, .max_operands = 1, .attrs = {attr_required("shape", AttrKind::kDims)}, .lowering = Lowering::kMap,
-       .infer = infer_broadcast_to, .value = value_broadcast_to, .eval = eval_broadcast_to, .body = body_broadcast_to, .gradient = gradient_broadcast_to},
+       .doc = "The operand repeated to `shape` by numpy's rule: aligned at the last axis, each extent equal or 1. (A target extent of 1 "
+              "does not stretch: importers broadcast first.)",
+       .min_operands = 1,
+       .max_operands = 1,
+       .attrs = {attr_required("shape", AttrKind::kDims)},
+       .lowering = Lowering::kMap,
+       .infer = infer_broadcast_to,
+       .value = value_broadcast_to,
+       .eval = eval_broadcast_to,
+       .body = body_broadcast_to,
+       .gradient = gradient_broadcast_to},
       {.kind = OpKind::kSlice,
-       .doc = "Elements starts, starts + step, ... before ends along each of `axes`. Positions are normalised: in [0, n] for a positive step; for a negative one in [-1, n-1], -1 "
+       .doc = "Elements starts, starts + step, ... before ends along each of `axes`. Positions are normalised: in [0, n] for a positive "
+              "step; for a negative one in [-1, n-1], -1 "
               "standing before the first element. An end that is not after the start (in the step's direction) gives extent 0.",
-       .min_operands = 1, .max_operands = 1,
-       .attrs = {attr_required("axes", AttrKind::kInts),
-                 attr_required("starts", AttrKind::kDims),
-                 attr_required("ends", AttrKind::kDims),
+       .min_operands = 1,
+       .max_operands = 1,
+       .attrs = {attr_required("axes", AttrKind::kInts), attr_required("starts", AttrKind::kDims), attr_required("ends", AttrKind::kDims),
                  attr_required("steps", AttrKind::kInts)},
-       .lowering = Lowering::kMap, .infer = infer_slice, .value = value_slice, .eval = eval_slice, .body = body_slice, .gradient = gradient_slice},
+       .lowering = Lowering::kMap,
+       .infer = infer_slice,
+       .value = value_slice,
+       .eval = eval_slice,
+       .body = body_slice,
+       .gradient = gradient_slice},
   };
   return rows;
 }

@@ -2,7 +2,9 @@
 
 namespace nnc {
 
-void body_reshape(BodyContext& c) { c.sources.push_back({0, Coords::of_flat(c.s, c.s.flatten(c.coords, c.result_type().shape), c.shape(0)), {}}); }
+void body_reshape(BodyContext& c) {
+  c.sources.push_back({0, Coords::of_flat(c.s, c.s.flatten(c.coords, c.result_type().shape), c.shape(0)), {}});
+}
 
 void body_transpose(BodyContext& c) {
   const auto& perm = c.node.ints("perm");

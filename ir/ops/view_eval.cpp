@@ -46,7 +46,8 @@ Status eval_slice(EvalContext& c) {
     const auto axis = static_cast<size_t>(axes[k] < 0 ? axes[k] + x.rank() : axes[k]);
     const int64_t n = x.dims[axis], lowest = steps[k] > 0 ? 0 : -1, highest = steps[k] > 0 ? n : n - 1;
     for (const int64_t p : {starts[k], ends[k]}) {
-      if (p < lowest || p > highest) return Error(Code::kAssertDims, cat("slice position ", p, " lies outside [", lowest, ", ", highest, "] of axis ", axis));
+      if (p < lowest || p > highest)
+        return Error(Code::kAssertDims, cat("slice position ", p, " lies outside [", lowest, ", ", highest, "] of axis ", axis));
     }
     if (y.dims[axis] == 0) continue;
     base += starts[k] * strides[axis];

@@ -73,7 +73,8 @@ Result<std::vector<Tensor>> run_group(const Graph& group, const Target& target, 
     CheckFailure failure;
     NNC_TRY(vm.run(buffers, dims, 0, grid[0] * grid[1] * grid[2], &failure));
     if (failure.set) {
-      return Error(Code::kIndexOutOfRange, cat(k.kernel.sites[failure.site].what, " ", failure.index, " is outside an extent of ", failure.bound));
+      return Error(Code::kIndexOutOfRange,
+                   cat(k.kernel.sites[failure.site].what, " ", failure.index, " is outside an extent of ", failure.bound));
     }
   }
   return out;

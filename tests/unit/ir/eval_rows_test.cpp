@@ -1,4 +1,5 @@
-// Hand-made cases of the reference evaluation: what each row promises about NaN, infinities, signed zeros, integer edges, rank 0 and size 0.
+// Hand-made cases of the reference evaluation: what each row promises about NaN, infinities, signed zeros, integer edges, rank 0 and size
+// 0.
 
 #include <gtest/gtest.h>
 
@@ -55,8 +56,10 @@ TEST(EvalRows, Cast) {
   EXPECT_EQ(eval_text(OpKind::kCast, {boolean({0, 1})}, to(DType::kF16)), "f16[2] 0 1");
   EXPECT_EQ(eval_text(OpKind::kCast, {f32({65519, 65520, -65520})}, to(DType::kF16)), "f16[3] 65504 inf -inf");
   // Rounded once: through f64 this one would become 2^60.
-  EXPECT_EQ(eval_text(OpKind::kCast, {i64({(int64_t(1) << 60) + (int64_t(1) << 36) + 1})}, to(DType::kF32)), cat("f32[1] ", static_cast<double>((int64_t(1) << 60) + (int64_t(1) << 37))));
-  EXPECT_EQ(eval_text(OpKind::kCast, {i64({(int64_t(1) << 60) + (int64_t(1) << 36)})}, to(DType::kF32)), cat("f32[1] ", static_cast<double>(int64_t(1) << 60)));
+  EXPECT_EQ(eval_text(OpKind::kCast, {i64({(int64_t(1) << 60) + (int64_t(1) << 36) + 1})}, to(DType::kF32)),
+            cat("f32[1] ", static_cast<double>((int64_t(1) << 60) + (int64_t(1) << 37))));
+  EXPECT_EQ(eval_text(OpKind::kCast, {i64({(int64_t(1) << 60) + (int64_t(1) << 36)})}, to(DType::kF32)),
+            cat("f32[1] ", static_cast<double>(int64_t(1) << 60)));
   EXPECT_EQ(eval_text(OpKind::kCast, {f32({kInf, 1e6, kNan})}, to(DType::kF8E4M3FN)), "f8e4m3fn[3] 448 448 nan");
   EXPECT_EQ(eval_text(OpKind::kCast, {f32({kInf, -1e6})}, {{"to", DType::kF8E5M2}, {"saturate", int64_t(0)}}), "f8e5m2[2] inf -inf");
   EXPECT_EQ(eval_text(OpKind::kCast, {f32({kInf, -1e6})}, to(DType::kF8E5M2)), "f8e5m2[2] 57344 -57344");
@@ -110,27 +113,36 @@ TEST(EvalRows, Compare) {
 
 TEST(EvalRows, Quantize) {
   const auto scale = [](double v) { return floats({}, {v}); };
-  EXPECT_EQ(eval_text(OpKind::kQuantize, {f32({0.5, 1.5, 2.5, -300, kNan, kInf}), scale(1), ints({}, {3}, DType::kI8)}, to(DType::kI8)), "i8[6] 3 5 5 -128 3 127");
+  EXPECT_EQ(eval_text(OpKind::kQuantize, {f32({0.5, 1.5, 2.5, -300, kNan, kInf}), scale(1), ints({}, {3}, DType::kI8)}, to(DType::kI8)),
+            "i8[6] 3 5 5 -128 3 127");
   // A reciprocal of 3 would give 0.99999997 and 0.
   EXPECT_EQ(eval_text(OpKind::kQuantize, {f32({4.5, 1.5}), scale(3)}, to(DType::kU8)), "u8[2] 2 0");
-  EXPECT_EQ(eval_text(OpKind::kQuantize, {floats({2, 2}, {1, 2, 3, 4}), f32({1, 2}), ints({2}, {0, 10}, DType::kU8)}, {{"to", DType::kU8}, {"axis", int64_t(-1)}}), "u8[2, 2] 1 11 3 12");
-  EXPECT_EQ(eval_text(OpKind::kQuantize, {floats({1, 5}, {1, 2, 3, 4, 5}), floats({1, 3}, {1, 2, 5})}, {{"to", DType::kI8}, {"axis", int64_t(1)}, {"block", int64_t(2)}}),
+  EXPECT_EQ(eval_text(OpKind::kQuantize, {floats({2, 2}, {1, 2, 3, 4}), f32({1, 2}), ints({2}, {0, 10}, DType::kU8)},
+                      {{"to", DType::kU8}, {"axis", int64_t(-1)}}),
+            "u8[2, 2] 1 11 3 12");
+  EXPECT_EQ(eval_text(OpKind::kQuantize, {floats({1, 5}, {1, 2, 3, 4, 5}), floats({1, 3}, {1, 2, 5})},
+                      {{"to", DType::kI8}, {"axis", int64_t(1)}, {"block", int64_t(2)}}),
             "i8[1, 5] 1 2 2 2 1");
   EXPECT_EQ(eval_text(OpKind::kDequantize, {i8({-128, 127}), scale(0.5), ints({}, {-128}, DType::kI8)}), "f32[2] 0 127.5");
-  EXPECT_EQ(eval_text(OpKind::kDequantize, {ints({2, 2}, {1, 2, 3, 4}, DType::kU8), f32({1, 10})}, {{"axis", int64_t(0)}}), "f32[2, 2] 1 2 30 40");
+  EXPECT_EQ(eval_text(OpKind::kDequantize, {ints({2, 2}, {1, 2, 3, 4}, DType::kU8), f32({1, 10})}, {{"axis", int64_t(0)}}),
+            "f32[2, 2] 1 2 30 40");
   EXPECT_EQ(eval_text(OpKind::kDequantize, {i8({3}), floats({}, {0.5}, DType::kF16)}, to(DType::kF32)), "f32[1] 1.5");
   EXPECT_EQ(eval_text(OpKind::kQuantize, {f32({1e9, -0.0}), scale(1)}, {{"to", DType::kF8E4M3FN}}), "f8e4m3fn[2] 448 -0");
 }
 
 TEST(EvalRows, SourcesAndShapes) {
   EXPECT_EQ(eval_text(OpKind::kRange, {floats({}, {1}), floats({}, {-0.5})}, {{"count", dims({4})}}), "f32[4] 1 0.5 0 -0.5");
-  EXPECT_EQ(eval_text(OpKind::kRange, {ints({}, {120}, DType::kI8), ints({}, {5}, DType::kI8)}, {{"count", dims({3})}}), "i8[3] 120 125 -126");
+  EXPECT_EQ(eval_text(OpKind::kRange, {ints({}, {120}, DType::kI8), ints({}, {5}, DType::kI8)}, {{"count", dims({3})}}),
+            "i8[3] 120 125 -126");
   EXPECT_EQ(eval_text(OpKind::kDimsValue, {}, {{"dims", dims({7})}, {"rank0", int64_t(1)}}), "i64[] 7");
   EXPECT_EQ(eval_text(OpKind::kResolveReshape, {i64({0, -1})}, {{"input", dims({2, 3, 4})}}), "i64[2] 2 12");
   EXPECT_EQ(eval_text(OpKind::kResolveReshape, {i64({0, 3})}, {{"input", dims({0, 3})}, {"allowzero", int64_t(1)}}), "i64[2] 0 3");
-  EXPECT_NE(eval_text(OpKind::kResolveReshape, {i64({5, -1})}, {{"input", dims({2, 3})}}).find("number of elements differs"), std::string::npos);
+  EXPECT_NE(eval_text(OpKind::kResolveReshape, {i64({5, -1})}, {{"input", dims({2, 3})}}).find("number of elements differs"),
+            std::string::npos);
   EXPECT_NE(eval_text(OpKind::kResolveReshape, {i64({-1, -1})}, {{"input", dims({2, 3})}}).find("twice"), std::string::npos);
-  EXPECT_NE(eval_text(OpKind::kAssertDims, {}, {{"a", dims({2})}, {"b", dims({3})}, {"message", std::string("heads")}}).find("heads: 2 = 2 must be equal to 3 = 3"), std::string::npos);
+  EXPECT_NE(eval_text(OpKind::kAssertDims, {}, {{"a", dims({2})}, {"b", dims({3})}, {"message", std::string("heads")}})
+                .find("heads: 2 = 2 must be equal to 3 = 3"),
+            std::string::npos);
 }
 
 TEST(EvalRows, Views) {
@@ -139,7 +151,9 @@ TEST(EvalRows, Views) {
   EXPECT_EQ(eval_text(OpKind::kTranspose, {i64({1})}, {{"perm", Ints{0}}}), "i64[1] 1");
   EXPECT_EQ(eval_text(OpKind::kTranspose, {ints({2, 3}, {1, 2, 3, 4, 5, 6})}, {{"perm", Ints{1, 0}}}), "i64[3, 2] 1 4 2 5 3 6");
   EXPECT_EQ(eval_text(OpKind::kBroadcastTo, {ints({}, {5})}, {{"shape", dims({0, 2})}}), "i64[0, 2]");
-  const auto slice = [](int64_t start, int64_t end, int64_t step) { return AttrList{{"axes", Ints{0}}, {"starts", dims({start})}, {"ends", dims({end})}, {"steps", Ints{step}}}; };
+  const auto slice = [](int64_t start, int64_t end, int64_t step) {
+    return AttrList{{"axes", Ints{0}}, {"starts", dims({start})}, {"ends", dims({end})}, {"steps", Ints{step}}};
+  };
   EXPECT_EQ(eval_text(OpKind::kSlice, {i64({0, 1, 2, 3, 4})}, slice(1, 5, 2)), "i64[2] 1 3");
   EXPECT_EQ(eval_text(OpKind::kSlice, {i64({0, 1, 2, 3, 4})}, slice(4, -1, -2)), "i64[3] 4 2 0");
   EXPECT_EQ(eval_text(OpKind::kSlice, {i64({0, 1, 2})}, slice(2, 1, 1)), "i64[0]");
@@ -149,7 +163,9 @@ TEST(EvalRows, Views) {
 
 TEST(EvalRows, Moves) {
   EXPECT_EQ(eval_text(OpKind::kConcat, {i64({1}), i64({}), i64({2, 3})}, {{"axis", int64_t(0)}}), "i64[3] 1 2 3");
-  const auto pad = [](int64_t before, int64_t after, const char* mode) { return AttrList{{"before", dims({before})}, {"after", dims({after})}, {"mode", std::string(mode)}}; };
+  const auto pad = [](int64_t before, int64_t after, const char* mode) {
+    return AttrList{{"before", dims({before})}, {"after", dims({after})}, {"mode", std::string(mode)}};
+  };
   EXPECT_EQ(eval_text(OpKind::kPad, {i64({1, 2, 3}), ints({}, {9})}, pad(1, 2, "constant")), "i64[6] 9 1 2 3 9 9");
   EXPECT_EQ(eval_text(OpKind::kPad, {i64({1, 2, 3})}, pad(-1, 1, "constant")), "i64[3] 2 3 0");
   EXPECT_EQ(eval_text(OpKind::kPad, {i64({1, 2, 3})}, pad(5, 4, "reflect")), "i64[12] 2 1 2 3 2 1 2 3 2 1 2 3");
@@ -165,18 +181,23 @@ TEST(EvalRows, Moves) {
 
 TEST(EvalRows, Gathers) {
   EXPECT_EQ(eval_text(OpKind::kGather, {texts({3}, {"a", "b", "c"}), i64({-1, 0})}), "string[2] c a");
-  EXPECT_EQ(eval_text(OpKind::kGather, {i64({1, 2, 3}), i64({3})}), "error: index 3 (element 0 of the indices) is outside [-3, 3) of axis 0");
-  EXPECT_EQ(eval_text(OpKind::kGather, {i64({1, 2, 3}), u64({-1})}), "error: index 18446744073709551615 (element 0 of the indices) is outside [-3, 3) of axis 0");
+  EXPECT_EQ(eval_text(OpKind::kGather, {i64({1, 2, 3}), i64({3})}),
+            "error: index 3 (element 0 of the indices) is outside [-3, 3) of axis 0");
+  EXPECT_EQ(eval_text(OpKind::kGather, {i64({1, 2, 3}), u64({-1})}),
+            "error: index 18446744073709551615 (element 0 of the indices) is outside [-3, 3) of axis 0");
   EXPECT_EQ(eval_text(OpKind::kGather, {i64({}), i64({})}), "i64[0]");
-  EXPECT_EQ(eval_text(OpKind::kGatherElements, {ints({2, 2}, {1, 2, 3, 4}), ints({1, 2}, {1, -2})}, {{"axis", int64_t(0)}}), "i64[1, 2] 3 2");
+  EXPECT_EQ(eval_text(OpKind::kGatherElements, {ints({2, 2}, {1, 2, 3, 4}), ints({1, 2}, {1, -2})}, {{"axis", int64_t(0)}}),
+            "i64[1, 2] 3 2");
   EXPECT_EQ(eval_text(OpKind::kGatherNd, {ints({2, 2}, {1, 2, 3, 4}), ints({2, 2}, {0, 1, -1, 0})}), "i64[2] 2 3");
   EXPECT_EQ(eval_text(OpKind::kGatherNd, {ints({2, 2}, {1, 2, 3, 4}), ints({2, 1}, {1, 0})}, {{"batch_dims", int64_t(1)}}), "i64[2] 2 3");
   const auto how = [](const char* reduction) { return AttrList{{"reduction", std::string(reduction)}}; };
   EXPECT_EQ(eval_text(OpKind::kScatterElements, {i64({1, 2, 3}), i64({1, 1, -1}), i64({5, 6, 7})}), "i64[3] 1 6 7");
   EXPECT_EQ(eval_text(OpKind::kScatterElements, {i8({100, 2, 3}), i64({0, 0}), i8({20, 20})}, how("add")), "i8[3] -116 2 3");
   EXPECT_EQ(eval_text(OpKind::kScatterElements, {f32({1, 2}), i64({0, 1}), f32({kNan, 1})}, how("max")), "f32[2] nan 2");
-  EXPECT_EQ(eval_text(OpKind::kScatterNd, {ints({2, 2}, {1, 2, 3, 4}), ints({1, 1}, {1}), ints({1, 2}, {10, 20})}, how("mul")), "i64[2, 2] 1 2 30 80");
-  EXPECT_EQ(eval_text(OpKind::kOneHot, {i64({0, -1, 3, -4}), f32({-1, 1})}, {{"depth", dims({3})}}), "f32[4, 3] 1 -1 -1 -1 -1 1 -1 -1 -1 -1 -1 -1");
+  EXPECT_EQ(eval_text(OpKind::kScatterNd, {ints({2, 2}, {1, 2, 3, 4}), ints({1, 1}, {1}), ints({1, 2}, {10, 20})}, how("mul")),
+            "i64[2, 2] 1 2 30 80");
+  EXPECT_EQ(eval_text(OpKind::kOneHot, {i64({0, -1, 3, -4}), f32({-1, 1})}, {{"depth", dims({3})}}),
+            "f32[4, 3] 1 -1 -1 -1 -1 1 -1 -1 -1 -1 -1 -1");
   EXPECT_EQ(eval_text(OpKind::kNonZero, {floats({2, 2}, {0, kNan, -0.0, 3})}), "i64[2, 2] 0 1 1 1");
   EXPECT_EQ(eval_text(OpKind::kNonZero, {floats({}, {3})}), "i64[0, 1]");
   EXPECT_EQ(eval_text(OpKind::kNonZero, {floats({0, 2}, {})}), "i64[2, 0]");

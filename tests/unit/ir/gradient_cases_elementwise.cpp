@@ -75,32 +75,45 @@ void add_clip(std::vector<GradientCase>& cases) {
 
 // Where a formula has a special place.
 void add_special(std::vector<GradientCase>& cases) {
-  cases.push_back({.name = "pow by 0", .kind = OpKind::kPow, .operands = {{.dims = {3}, .values = {0.5, 1, 2}}, {.dims = {}, .values = {0}}}});
-  cases.push_back({.name = "pow of negative by integers", .kind = OpKind::kPow, .operands = {{.dims = {3}, .values = {-1.5, 2, -3}}, {.dims = {3}, .dtype = DType::kI64, .values = {2, 3, -1}}}});
-  cases.push_back({.name = "pow of 0 by 2", .kind = OpKind::kPow, .operands = {{.dims = {2}, .values = {0, 0}}, {.dims = {}, .values = {2}, .varied = false}}});
-  cases.push_back({.name = "mod of both signs", .kind = OpKind::kMod, .operands = {{.dims = {4}, .values = {-5.5, -5.5, 5.5, 5.5}}, {.dims = {4}, .values = {2, -2, 2, -2}}}});
-  cases.push_back({.name = "fmod of both signs", .kind = OpKind::kMod, .operands = {{.dims = {4}, .values = {-5.5, -5.5, 5.5, 5.5}}, {.dims = {4}, .values = {2, -2, 2, -2}}},
+  cases.push_back(
+      {.name = "pow by 0", .kind = OpKind::kPow, .operands = {{.dims = {3}, .values = {0.5, 1, 2}}, {.dims = {}, .values = {0}}}});
+  cases.push_back({.name = "pow of negative by integers",
+                   .kind = OpKind::kPow,
+                   .operands = {{.dims = {3}, .values = {-1.5, 2, -3}}, {.dims = {3}, .dtype = DType::kI64, .values = {2, 3, -1}}}});
+  cases.push_back({.name = "pow of 0 by 2",
+                   .kind = OpKind::kPow,
+                   .operands = {{.dims = {2}, .values = {0, 0}}, {.dims = {}, .values = {2}, .varied = false}}});
+  cases.push_back({.name = "mod of both signs",
+                   .kind = OpKind::kMod,
+                   .operands = {{.dims = {4}, .values = {-5.5, -5.5, 5.5, 5.5}}, {.dims = {4}, .values = {2, -2, 2, -2}}}});
+  cases.push_back({.name = "fmod of both signs",
+                   .kind = OpKind::kMod,
+                   .operands = {{.dims = {4}, .values = {-5.5, -5.5, 5.5, 5.5}}, {.dims = {4}, .values = {2, -2, 2, -2}}},
                    .attrs = {{"fmod", int64_t(1)}}});
-  cases.push_back({.name = "sigmoid far out", .kind = OpKind::kSigmoid, .operands = {{.dims = {4}, .values = {-30, 30, -700, 700}}}, .atol = 1e-12});
+  cases.push_back(
+      {.name = "sigmoid far out", .kind = OpKind::kSigmoid, .operands = {{.dims = {4}, .values = {-30, 30, -700, 700}}}, .atol = 1e-12});
   cases.push_back({.name = "gelu far out", .kind = OpKind::kGelu, .operands = {{.dims = {4}, .values = {-9, 9, -40, 40}}}});
   cases.push_back({.name = "cast", .kind = OpKind::kCast, .operands = {{.dims = {2, 3}}}, .attrs = {{"to", DType::kF32}}});
   cases.push_back({.name = "cast to f64", .kind = OpKind::kCast, .operands = {{.dims = {}}}, .attrs = {{"to", DType::kF64}}});
   cases.push_back({.name = "range", .kind = OpKind::kRange, .operands = {{.dims = {}}, {.dims = {}}}, .attrs = {{"count", Shape{Dim(5)}}}});
-  cases.push_back({.name = "empty range", .kind = OpKind::kRange, .operands = {{.dims = {}}, {.dims = {}}}, .attrs = {{"count", Shape{Dim(0)}}}});
+  cases.push_back(
+      {.name = "empty range", .kind = OpKind::kRange, .operands = {{.dims = {}}, {.dims = {}}}, .attrs = {{"count", Shape{Dim(0)}}}});
 }
 
 }  // namespace
 
 std::vector<GradientCase> elementwise_gradient_cases() {
   std::vector<GradientCase> cases;
-  for (const OpKind kind : {OpKind::kNeg, OpKind::kAbs, OpKind::kSign, OpKind::kSqrt, OpKind::kReciprocal, OpKind::kExp, OpKind::kLog, OpKind::kSin, OpKind::kCos,
-                            OpKind::kTanh, OpKind::kErf, OpKind::kSigmoid, OpKind::kRelu, OpKind::kGelu, OpKind::kSilu, OpKind::kHardSigmoid, OpKind::kHardSwish,
-                            OpKind::kFloor, OpKind::kCeil, OpKind::kRound}) {
+  for (const OpKind kind :
+       {OpKind::kNeg,  OpKind::kAbs,         OpKind::kSign,      OpKind::kSqrt,  OpKind::kReciprocal, OpKind::kExp,  OpKind::kLog,
+        OpKind::kSin,  OpKind::kCos,         OpKind::kTanh,      OpKind::kErf,   OpKind::kSigmoid,    OpKind::kRelu, OpKind::kGelu,
+        OpKind::kSilu, OpKind::kHardSigmoid, OpKind::kHardSwish, OpKind::kFloor, OpKind::kCeil,       OpKind::kRound}) {
     add_unary(cases, kind);
   }
   add_unary(cases, OpKind::kGelu, {{"approximate", std::string("tanh")}}, " tanh");
   add_unary(cases, OpKind::kHardSigmoid, {{"alpha", 0.75}, {"beta", -0.25}}, " steep");
-  for (const OpKind kind : {OpKind::kAdd, OpKind::kSub, OpKind::kMul, OpKind::kDiv, OpKind::kMod, OpKind::kPow, OpKind::kMin, OpKind::kMax}) add_binary(cases, kind);
+  for (const OpKind kind : {OpKind::kAdd, OpKind::kSub, OpKind::kMul, OpKind::kDiv, OpKind::kMod, OpKind::kPow, OpKind::kMin, OpKind::kMax})
+    add_binary(cases, kind);
   add_binary(cases, OpKind::kMod, {{"fmod", int64_t(1)}}, " truncated");
   add_where(cases);
   add_clip(cases);

@@ -42,7 +42,8 @@ Shape shape_for(Program& p, const GradientCase& c, const std::vector<int64_t>& d
 
 Result<NodeId> add_op(Program& p, const GradientCase& c, std::vector<ValueId>& operands) {
   std::map<int64_t, SymbolId> symbols;
-  for (const GradientOperand& o : c.operands) operands.push_back(o.given ? p.graph->add_input(Type::tensor(o.dtype, shape_for(p, c, o.dims, symbols))) : ValueId());
+  for (const GradientOperand& o : c.operands)
+    operands.push_back(o.given ? p.graph->add_input(Type::tensor(o.dtype, shape_for(p, c, o.dims, symbols))) : ValueId());
   return p.graph->append(c.kind, operands, c.attrs, {});
 }
 
@@ -61,7 +62,8 @@ Status build_backward(Program& p, const GradientCase& c) {
   std::vector<ValueId> operands, seeds, gradients(c.operands.size());
   NNC_ASSIGN(const NodeId node, add_op(p, c, operands));
   const std::vector<ValueId> results = p.graph->node(node).results;
-  for (const ValueId v : results) seeds.push_back(is_float(p.graph->type(v).dtype) ? p.graph->add_input(Type(p.graph->type(v))) : ValueId());
+  for (const ValueId v : results)
+    seeds.push_back(is_float(p.graph->type(v).dtype) ? p.graph->add_input(Type(p.graph->type(v))) : ValueId());
   Builder b(*p.graph);
   GradContext context{b, *p.graph, node, seeds, &gradients};
   NNC_TRY(op_def(c.kind).gradient(context));
@@ -69,7 +71,8 @@ Status build_backward(Program& p, const GradientCase& c) {
   for (size_t k = 0; k < gradients.size(); ++k) {
     p.has_gradient.push_back(gradients[k].valid());
     if (!gradients[k].valid()) continue;
-    if (!(p.graph->type(gradients[k]) == p.graph->type(operands[k]))) return Error(Code::kInternal, cat("the gradient of operand ", k, " has another type than the operand"));
+    if (!(p.graph->type(gradients[k]) == p.graph->type(operands[k])))
+      return Error(Code::kInternal, cat("the gradient of operand ", k, " has another type than the operand"));
     outputs.push_back(gradients[k]);
   }
   p.graph->set_outputs(std::move(outputs));
@@ -170,7 +173,8 @@ class Check {
     return {};
   }
 
-  Status compare_direction(size_t operand, size_t at, const std::vector<double>& direction, double analytic, const std::vector<EvalTensor>& seeds, const std::string& what) {
+  Status compare_direction(size_t operand, size_t at, const std::vector<double>& direction, double analytic,
+                           const std::vector<EvalTensor>& seeds, const std::string& what) {
     double side[2];
     for (int s = 0; s < 2; ++s) {
       std::vector<EvalTensor> moved = inputs_;
@@ -181,7 +185,8 @@ class Check {
     const double numeric = (side[0] - side[1]) / (2 * kStep);
     const double allowed = c_.atol + c_.rtol * std::max(std::fabs(numeric), std::fabs(analytic));
     if (!(std::fabs(numeric - analytic) <= allowed)) {
-      ADD_FAILURE() << op_name(c_.kind) << " " << c_.name << ": operand " << operand << ", " << what << ": gradient " << analytic << ", finite difference " << numeric;
+      ADD_FAILURE() << op_name(c_.kind) << " " << c_.name << ": operand " << operand << ", " << what << ": gradient " << analytic
+                    << ", finite difference " << numeric;
     }
     return {};
   }

@@ -1,6 +1,7 @@
 #pragma once
-// Gradients of rows against finite differences of their evaluation, in f64. A case names an op, its operands and attributes; all float operands are varied,
-// others are parameters. Small cases compare the whole Jacobian, larger ones random directions. Case tables are one function per file gradient_cases_*.cpp.
+// Gradients of rows against finite differences of their evaluation, in f64. A case names an op, its operands and attributes; all float
+// operands are varied, others are parameters. Small cases compare the whole Jacobian, larger ones random directions. Case tables are one
+// function per file gradient_cases_*.cpp.
 
 #include <string>
 #include <vector>
@@ -16,16 +17,17 @@ struct GradientOperand {
   std::vector<double> values = {};  // given instead of drawn
   bool drawn_from_row = true;       // lo, hi of the row's domain instead of the next two
   double lo = -1, hi = 1;
-  bool given = true;                // false: an absent optional operand
-  bool varied = true;               // false: no gradient is asked of it (running statistics, lengths)
+  bool given = true;   // false: an absent optional operand
+  bool varied = true;  // false: no gradient is asked of it (running statistics, lengths)
 };
 
 struct GradientCase {
-  std::string name = {};               // in messages; also seeds the drawing
+  std::string name = {};  // in messages; also seeds the drawing
   OpKind kind = OpKind::kCount;
   std::vector<GradientOperand> operands = {};
   AttrList attrs = {};
-  bool symbolic = false;            // every extent above 1 of the inputs becomes a symbol (equal extents one symbol): attributes must not depend on them
+  bool symbolic =
+      false;  // every extent above 1 of the inputs becomes a symbol (equal extents one symbol): attributes must not depend on them
   double rtol = 1e-5, atol = 1e-8;
 };
 

@@ -27,8 +27,10 @@ TEST(Gradient, EveryRowHasCasesOrAReason) {
   }
   for (const OpDef* def : all_ops()) {
     if (neural_gradient_cases().empty() && def->kind >= OpKind::kReduce) continue;
-    if (def->gradient == nullptr) EXPECT_FALSE(def->no_gradient.empty()) << def->name << " has neither a gradient nor the reason for none";
-    else EXPECT_TRUE(covered.contains(def->kind)) << def->name << " has a gradient that no case checks";
+    if (def->gradient == nullptr)
+      EXPECT_FALSE(def->no_gradient.empty()) << def->name << " has neither a gradient nor the reason for none";
+    else
+      EXPECT_TRUE(covered.contains(def->kind)) << def->name << " has a gradient that no case checks";
   }
 }
 
@@ -37,7 +39,8 @@ TEST(Gradient, EqualOperandsShare) {
   for (const OpKind kind : {OpKind::kMin, OpKind::kMax}) {
     Module module;
     Graph graph(&module, "main");
-    const ValueId a = graph.add_input(Type::tensor(DType::kF64, {})), b = graph.add_input(Type::tensor(DType::kF64, {})), seed = graph.add_input(Type::tensor(DType::kF64, {}));
+    const ValueId a = graph.add_input(Type::tensor(DType::kF64, {})), b = graph.add_input(Type::tensor(DType::kF64, {})),
+                  seed = graph.add_input(Type::tensor(DType::kF64, {}));
     const auto node = graph.append(kind, {a, b}, {}, {});
     ASSERT_TRUE(node.ok());
     Builder builder(graph);

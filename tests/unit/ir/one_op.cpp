@@ -55,8 +55,10 @@ std::string text(const EvalTensor& t) {
   std::string out = cat(dtype_name(t.dtype), "[", join(t.dims, ", ", [](int64_t d) { return d; }), "]");
   for (const double v : t.f) append(out, " ", std::isnan(v) ? std::fabs(v) : v);
   for (const int64_t v : t.i) {
-    if (t.dtype == DType::kU64) append(out, " ", static_cast<uint64_t>(v));
-    else append(out, " ", v);
+    if (t.dtype == DType::kU64)
+      append(out, " ", static_cast<uint64_t>(v));
+    else
+      append(out, " ", v);
   }
   for (const std::string& v : t.s) append(out, " ", v);
   return out;

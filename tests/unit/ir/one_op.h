@@ -17,7 +17,8 @@ inline EvalTensor absent() { return {}; }  // an operand that is not given
 
 Type type_of(const EvalTensor& t);
 
-// The first result of the op on these operands, or the error of building or running it. `symbols`: names of data symbols minted for an attribute `count`.
+// The first result of the op on these operands, or the error of building or running it. `symbols`: names of data symbols minted for an
+// attribute `count`.
 Result<EvalTensor> eval_one(OpKind kind, std::vector<EvalTensor> operands, AttrList attrs = {});
 // The extents and dtype as text, then the elements: "f32[2] 1 -0 nan".
 std::string text(const EvalTensor& t);

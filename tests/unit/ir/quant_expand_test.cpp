@@ -47,7 +47,12 @@ struct Form {
 };
 
 TEST(QuantExpand, EqualsEvaluation) {
-  const Form forms[] = {{{}, {}}, {{1}, {}}, {{5}, {{"axis", int64_t(1)}}}, {{3}, {{"axis", int64_t(0)}}}, {{3, 3}, {{"axis", int64_t(1)}, {"block", int64_t(2)}}}, {{1, 5}, {{"axis", int64_t(0)}, {"block", int64_t(4)}}}};
+  const Form forms[] = {{{}, {}},
+                        {{1}, {}},
+                        {{5}, {{"axis", int64_t(1)}}},
+                        {{3}, {{"axis", int64_t(0)}}},
+                        {{3, 3}, {{"axis", int64_t(1)}, {"block", int64_t(2)}}},
+                        {{1, 5}, {{"axis", int64_t(0)}, {"block", int64_t(4)}}}};
   for (const Form& form : forms) {
     for (const DType scale : {DType::kF32, DType::kF16, DType::kBF16, DType::kF64}) {
       for (const DType quantized : {DType::kI8, DType::kU8, DType::kI16, DType::kU16, DType::kI32, DType::kI4}) {
@@ -55,7 +60,8 @@ TEST(QuantExpand, EqualsEvaluation) {
           const std::string name = cat(dtype_name(scale), " ", dtype_name(quantized), " ", form.scale.size(), with_zero);
           Draw draw(name);
           AttrList attrs = form.attrs;
-          const EvalTensor s = drawn(scale, form.scale, draw, 0.25, 2), zero = with_zero ? drawn(quantized, form.scale, draw, -100, 100) : absent();
+          const EvalTensor s = drawn(scale, form.scale, draw, 0.25, 2),
+                           zero = with_zero ? drawn(quantized, form.scale, draw, -100, 100) : absent();
           compare(OpKind::kDequantize, {drawn(quantized, {3, 5}, draw, -30000, 30000), s, zero}, attrs, "dequantize " + name);
           attrs.push_back({"to", quantized});
           EvalTensor x = drawn(scale, {3, 5}, draw, -300, 300);

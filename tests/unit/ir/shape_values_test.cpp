@@ -1,4 +1,5 @@
-// Values that inference carries along: shape arithmetic of models from end to end, what is not certain stays unknown, and what is known agrees with the evaluation.
+// Values that inference carries along: shape arithmetic of models from end to end, what is not certain stays unknown, and what is known
+// agrees with the evaluation.
 
 #include <gtest/gtest.h>
 
@@ -20,7 +21,9 @@ struct ShapeValues : testing::Test {
     EXPECT_TRUE(r.ok()) << r.error().str();
     return r.ok() ? *r : ValueId();
   }
-  ValueId op(OpKind kind, std::vector<ValueId> operands, AttrList attrs = {}) { return must(b.op(kind, std::move(operands), std::move(attrs))); }
+  ValueId op(OpKind kind, std::vector<ValueId> operands, AttrList attrs = {}) {
+    return must(b.op(kind, std::move(operands), std::move(attrs)));
+  }
   ValueId dims(Shape d) { return must(b.dims_value(std::move(d))); }
   ValueId dim0(Dim d) { return op(OpKind::kDimsValue, {}, {{"dims", Shape{std::move(d)}}, {"rank0", int64_t(1)}}); }
   ValueId whole(std::vector<int64_t> v) { return must(b.constant(Tensor::vector_i64(v))); }
@@ -42,7 +45,8 @@ TEST_F(ShapeValues, ReshapeChainIsSymbolicFromEndToEnd) {
   const ValueId x = graph.add_input(Type::tensor(DType::kF32, {n, m, Dim(768)}));
   const ValueId shape = dims({n, m, Dim(768)});
   const ValueId rows = op(OpKind::kMul, {op(OpKind::kGather, {shape, number(0)}), op(OpKind::kGather, {shape, number(-2)})});
-  const ValueId target = op(OpKind::kConcat, {op(OpKind::kReshape, {rows}, {{"shape", Shape{Dim(1)}}}), whole({-1})}, {{"axis", int64_t(0)}});
+  const ValueId target =
+      op(OpKind::kConcat, {op(OpKind::kReshape, {rows}, {{"shape", Shape{Dim(1)}}}), whole({-1})}, {{"axis", int64_t(0)}});
   const auto wanted = graph.shape_value(target).dims();
   ASSERT_TRUE(wanted);
   const auto resolved = resolve_reshape(symbols, graph.type(x).shape, *wanted, false);
@@ -56,7 +60,8 @@ TEST_F(ShapeValues, Integers) {
   EXPECT_EQ(value(op(OpKind::kAdd, {v, number(-1)})), "n-1, m-1, 11");
   EXPECT_EQ(value(op(OpKind::kNeg, {v})), "-n, -m, -12");
   EXPECT_EQ(value(op(OpKind::kMul, {v, v})), "n*n, m*m, 144");
-  EXPECT_EQ(graph.shape_value(op(OpKind::kDiv, {op(OpKind::kMul, {v, number(4)}), number(2)})), known_value(std::vector<Dim>{symbols.mul(n, 2), symbols.mul(m, 2), Dim(24)}));
+  EXPECT_EQ(graph.shape_value(op(OpKind::kDiv, {op(OpKind::kMul, {v, number(4)}), number(2)})),
+            known_value(std::vector<Dim>{symbols.mul(n, 2), symbols.mul(m, 2), Dim(24)}));
   EXPECT_EQ(graph.shape_value(op(OpKind::kDiv, {v, number(5)})).elems[0], Rational{symbols.floordiv(n, 5)});
   EXPECT_EQ(value(op(OpKind::kDiv, {v, number(0)})), "0, 0, 0");
   EXPECT_EQ(value(op(OpKind::kMod, {dims({Dim(-7)}), number(3)})), "2");
@@ -70,7 +75,9 @@ TEST_F(ShapeValues, Integers) {
 TEST_F(ShapeValues, Movement) {
   const ValueId v = dims({n, m, Dim(12)});
   const auto slice = [&](int64_t from, int64_t to, int64_t step) {
-    return op(OpKind::kSlice, {v}, {{"axes", std::vector<int64_t>{0}}, {"starts", Shape{Dim(from)}}, {"ends", Shape{Dim(to)}}, {"steps", std::vector<int64_t>{step}}});
+    return op(
+        OpKind::kSlice, {v},
+        {{"axes", std::vector<int64_t>{0}}, {"starts", Shape{Dim(from)}}, {"ends", Shape{Dim(to)}}, {"steps", std::vector<int64_t>{step}}});
   };
   EXPECT_EQ(value(slice(1, 3, 1)), "m, 12");
   EXPECT_EQ(value(slice(2, -1, -2)), "12, n");
