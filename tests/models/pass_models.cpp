@@ -1,5 +1,5 @@
-// What passes make of real models: `pass_models MODEL.onnx [--dim NAME=N|LO..HI] [--level N] [--text] [--check [EXTENT]]` imports, simplifies, optimises for a default CPU, and prints nodes and
-// groups. With --check the module is evaluated before and after on random inputs. Exit code 1 where a pass fails or results differ.
+// What passes make of real models: `pass_models MODEL.onnx [--dim NAME=N|LO..HI] [--level N] [--text] [--times] [--each] [--check [EXTENT]]` imports, simplifies, optimises for a default CPU, and prints nodes and
+// groups. With --each, every pass must report a change exactly where the text changes, and the text must parse back. With --check the module is evaluated before and after on random inputs. Exit code 1 where a pass fails or results differ.
 
 #include <chrono>
 #include <cstdio>
@@ -47,7 +47,7 @@ int main(int argc, char** argv) {
   ImportOptions import;
   import.profiles.emplace_back();
   PipelineOptions options;
-  bool text = false, check = false, times = false;
+  bool text = false, check = false, times = false, each = false;
   test::EquivalenceOptions equivalence;
   equivalence.rel = 1e-4;
   equivalence.abs = 1e-5;
@@ -56,6 +56,7 @@ int main(int argc, char** argv) {
     const std::string_view a = argv[k];
     if (a == "--text") text = true;
     if (a == "--times") times = true;
+    if (a == "--each") each = true;
     if (a == "--level" && k + 1 < argc) options.level = std::atoi(argv[++k]);
     if (a == "--check") {
       check = true;
@@ -75,6 +76,25 @@ int main(int argc, char** argv) {
   }
   const std::unique_ptr<Module> before = check ? (*module)->clone() : nullptr;
   if (times) options.after_each = [](const PassReport& r, const Module&) { std::printf("  %-16s %6lld changes, %5zu -> %5zu nodes, %.3f s\n", r.name.c_str(), static_cast<long long>(r.changes), r.nodes_before, r.nodes_after, r.seconds); };
+  std::string last;
+  int wrong = 0;
+  if (each) {
+    last = print_module(**module);
+    options.after_each = [&](const PassReport& r, const Module& m) {
+      const std::string text_now = print_module(m);
+      if ((text_now != last) != (r.changes > 0)) {
+        std::printf("  FAIL %s reports %lld changes, its text %s\n", r.name.c_str(), static_cast<long long>(r.changes), text_now == last ? "is the same" : "differs");
+        ++wrong;
+      }
+      last = text_now;
+      const auto source = open_constants_side_file(constants_side_file(m));
+      const auto again = parse_module(text_now, source.ok() ? *source : ConstantSource());
+      if (!again.ok() || print_module(**again) != text_now) {
+        std::printf("  FAIL %s: the text does not parse back: %s\n", r.name.c_str(), again.ok() ? "prints differently" : again.error().str().substr(0, 300).c_str());
+        ++wrong;
+      }
+    };
+  }
   const double start = now();
   const size_t nodes = (*module)->entries[0]->graph->node_count();
   Status s = run_simplify(**module, options);
@@ -92,6 +112,7 @@ int main(int argc, char** argv) {
   for (const auto& [name, n] : c.groups) total += n;
   std::printf("%s: %zu nodes, simplified %zu (%.2f s), %d groups (%s); outside: %s (%.2f s)\n", argv[1], nodes, simplified, middle - start, total, listed(c.groups).c_str(),
               listed(c.others).c_str(), now() - middle);
+  if (wrong > 0) return 1;
   if (text) std::fputs(print_module(**module, {.locations = false}).c_str(), stdout);
   if (check) {
     const std::string problem = test::compare(*before, **module, equivalence);
