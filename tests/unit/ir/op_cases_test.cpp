@@ -3,11 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include "ir/builder.h"
+#include "ir/verifier.h"
 #include "tests/unit/ir/one_op.h"
 #include "tests/unit/ir/op_cases.h"
 
 namespace nnc::test {
 namespace {
+
+using Ints = std::vector<int64_t>;
 
 class OpCaseFile : public testing::TestWithParam<const char*> {};
 
@@ -85,6 +89,50 @@ TEST(OpCases, ExpansionsOfConvolutionGradientsAgree) {
 INSTANTIATE_TEST_SUITE_P(Families, OpCaseFile, testing::Values("reduce", "norm", "matmul", "conv", "pool", "resize", "attention", "lstm"),
                          [](const auto& param_info) { return std::string(param_info.param); });
 
+// Extents stay symbols: the usual enlargements need no padding and no cropping that depends on them.
+TEST(OpCases, TransposedConvolutionOfSymbolicExtents) {
+  for (const auto& [kernel, stride, pad, crops] :
+       {std::tuple<int64_t, int64_t, int64_t, bool>{2, 2, 0, false}, {4, 2, 1, true}, {3, 2, 1, true}, {1, 1, 0, false}}) {
+    for (const char* layout : {"nchw", "nhwc"}) {
+      const bool last = std::string_view(layout) == "nhwc";
+      Module m;
+      Graph& g = *m.add_entry("main").graph;
+      const Dim n(m.symbols.input("n")), h(m.symbols.input("h", 1)), w(m.symbols.input("w", 1));
+      const ValueId x = g.add_input(Type::tensor(DType::kF64, last ? Shape{n, h, w, 3} : Shape{n, 3, h, w}));
+      const ValueId weight = g.add_input(Type::tensor(DType::kF64, last ? Shape{kernel, kernel, 2, 3} : Shape{3, 2, kernel, kernel}));
+      const auto node = g.append(OpKind::kConvTranspose, {x, weight},
+                                 {{"strides", Ints{stride, stride}},
+                                  {"pads_begin", Ints{pad, pad}},
+                                  {"pads_end", Ints{pad, pad}},
+                                  {"layout", std::string(layout)},
+                                  {"w_format", std::string(last ? "hwio" : "")}},
+                                 {});
+      ASSERT_TRUE(node.ok()) << node.error().str();
+      Builder b(g);
+      std::vector<ValueId> outputs = g.node(*node).results, expanded;
+      const Status s = op_def(OpKind::kConvTranspose).expand(b, g, *node, &expanded);
+      ASSERT_TRUE(s.ok()) << s.error().str();
+      EXPECT_EQ(g.type(expanded[0]), g.type(outputs[0]));
+      bool pads = false;
+      for (const NodeId id : g.order())
+        pads |= g.node(id).kind == OpKind::kPad && g.node(id).operands[0] != weight && g.type(g.node(id).operands[0]).rank() == 4;
+      EXPECT_EQ(pads, crops) << kernel << layout;
+      outputs.push_back(expanded[0]);
+      g.set_outputs(outputs);
+      number_arguments(m);
+      const Status verified = verify_or_error(m);
+      ASSERT_TRUE(verified.ok()) << verified.error().str();
+      EvalTensor xs = EvalTensor::make(DType::kF64, last ? Ints{2, 3, 4, 3} : Ints{2, 3, 3, 4}),
+                 ws = EvalTensor::make(DType::kF64, last ? Ints{kernel, kernel, 2, 3} : Ints{3, 2, kernel, kernel});
+      for (size_t k = 0; k < xs.f.size(); ++k) xs.f[k] = static_cast<double>(k * 7 % 13) - 6;
+      for (size_t k = 0; k < ws.f.size(); ++k) ws.f[k] = static_cast<double>(k * 5 % 11) - 5;
+      const auto got = Interpreter(m).run(g, {xs, ws});
+      ASSERT_TRUE(got.ok()) << got.error().str();
+      EXPECT_EQ(difference((*got)[1], (*got)[0], 1e-12, 0), "") << kernel << layout;
+    }
+  }
+}
+
 struct Refusal {
   const char* name;
   OpKind kind;
@@ -95,8 +143,6 @@ struct Refusal {
 };
 
 EvalTensor zeros(std::vector<int64_t> dims, DType dtype = DType::kF32) { return EvalTensor::make(dtype, std::move(dims)); }
-
-using Ints = std::vector<int64_t>;
 
 TEST(OpCases, Refusals) {
   const std::string max = "max", none = "none";
