@@ -4,102 +4,16 @@
 #include <algorithm>
 
 #include "codegen/contraction.h"
+#include "codegen/cuda_product.h"
+#include "codegen/product_facts.h"
 #include "ir/support/text.h"
 
 namespace nnc {
 
 namespace {
 
-struct Facts {
-  const Node* node = nullptr;
-  ValueId a, b, bias, result;
-  Shape batch;                    // of the result, without the axes merged into m
-  Dim m = 1, n = 1, k;
-  bool a_vector = false, b_vector = false, packed = false;
-  bool merged = false;            // the right operand has no batch: all leading axes of the left one are rows
-  bool ta = false, tb = false;
-  DType acc = DType::kF32;
-};
-
-// A convolution with a 1 x 1 kernel, or a product: the same thing.
-Result<Facts> facts_of(const Graph& g, NodeId id) {
-  Facts f;
-  f.node = &g.node(id);
-  f.a = f.node->operands[0];
-  f.b = f.node->operands[1];
-  f.result = f.node->results[0];
-  f.acc = accumulator_of(g, *f.node);
-  SymbolTable& s = const_cast<Graph&>(g).symbols();
-  const Shape &sa = g.type(f.a).shape, &sc = g.type(f.result).shape;
-  if (f.node->kind == OpKind::kConv) {
-    if (f.node->operands.size() > 2) f.bias = f.node->operands[2];
-    f.packed = f.node->s("w_format") == "panel16";
-    f.k = sa.back();
-    f.n = sc.back();
-    f.m = s.mul(std::span<const Dim>(sc.data(), sc.size() - 1));
-    f.merged = true;
-    return f;
-  }
-  const Shape& sb = g.type(f.b).shape;
-  f.packed = !f.node->s("b_format").empty();
-  f.a_vector = sa.size() == 1;
-  f.b_vector = !f.packed && sb.size() == 1;
-  f.ta = f.node->i("transpose_a") != 0, f.tb = f.node->i("transpose_b") != 0;
-  f.k = f.a_vector ? sa[0] : sa[sa.size() - (f.ta ? 2 : 1)];
-  if (f.packed)
-    f.n = f.node->dims("n")[0];
-  else if (!f.b_vector)
-    f.n = sb[sb.size() - (f.tb ? 2 : 1)];
-  const size_t own = sb.size() - (f.packed ? 3 : f.b_vector ? 1 : 2);
-  if (own == 0 && !f.ta && sa.size() > 2) {
-    f.merged = true;
-    f.m = s.mul(std::span<const Dim>(sa.data(), sa.size() - 1));
-    return f;
-  }
-  if (!f.a_vector) f.m = sa[sa.size() - (f.ta ? 1 : 2)];
-  f.batch.assign(sc.begin(), sc.end() - (f.a_vector ? 0 : 1) - (f.b_vector ? 0 : 1));
-  return f;
-}
-
-// A factor that is 0 where `extent` is 1: broadcasting along an axis whose extent is not known.
-Dim stride_factor(GroupBody& body, const Dim& extent) {
-  SymbolTable& s = const_cast<Graph&>(body.graph()).symbols();
-  return body.dim(s.min(s.max(s.sub(extent, 1), 0), 1));
-}
-
-// Leading coordinates of an operand from the result's batch axes.
-void batch_coords(GroupBody& body, const Facts& f, const Shape& shape, size_t batch, Coords& c) {
-  const size_t skip = f.batch.size() - batch;
-  for (size_t i = 0; i < batch; ++i) {
-    if (shape[i].is_const(1)) continue;
-    const Coord axis = body.axis(static_cast<uint32_t>(i + skip));
-    c[i] = shape[i] == f.batch[i + skip] ? axis : body.scale(axis, stride_factor(body, shape[i]));
-  }
-}
-
-// Axes from one flat number, by division where more than one is longer than 1.
-std::vector<IterAxis> unpack_axes(GroupBody& body, const Shape& shape, Expr flat) {
-  KernelBuilder& k = body.k();
-  std::vector<IterAxis> axes;
-  size_t outermost = shape.size();
-  for (size_t i = shape.size(); i-- > 0;)
-    if (!shape[i].is_const(1)) outermost = i;
-  for (const Dim& d : shape) axes.push_back(IterAxis{body.dim(d), k.index(0), false, 1});
-  Expr rest = flat;
-  for (size_t a = shape.size(); a-- > 0;) {
-    if (shape[a].is_const(1)) continue;
-    if (a == outermost) {
-      axes[a].base = rest;
-      break;
-    }
-    axes[a].base = k.let("i", k.floormod(rest, k.dim(axes[a].extent)));
-    rest = k.let("t", k.floordiv(rest, k.dim(axes[a].extent)));
-  }
-  return axes;
-}
-
 // ---- first kernel: the right operand into panels, [batch of b][N/16][K][16] of the accumulator's type, short panels filled with zeros.
-LoweredKernel pack_right(const Graph& g, const Target& t, const Facts& f, const LowerOptions& o, bool vectorise, bool* failed) {
+LoweredKernel pack_right(const Graph& g, const Target& t, const ProductFacts& f, const LowerOptions& o, bool vectorise, bool* failed) {
   KernelBuilder k("pack_" + group_name(g));
   GroupBody body(k, g, t);
   ArgRecorder args(k, body);
@@ -162,7 +76,7 @@ LoweredKernel pack_right(const Graph& g, const Target& t, const Facts& f, const 
 // ---- the product
 class Product : public TileProduct {
  public:
-  Product(const Graph& g, const Target& t, const Facts& f, const Tiling& x) : TileProduct(g, t, f.result, f.acc, x), f_(f) {
+  Product(const Graph& g, const Target& t, const ProductFacts& f, const Tiling& x) : TileProduct(g, t, f.result, f.acc, x), f_(f) {
     for (uint32_t i = 0; i < g.inputs().size(); ++i) args.input(i);
     for (uint32_t o = 0; o < g.outputs().size(); ++o) args.output(o);
     SymbolTable& s = k.symbols();
@@ -213,31 +127,9 @@ class Product : public TileProduct {
     k.for_("p", k.index(0), k.dim(depth_), 1, [&](Expr p) { step({p, {p}}); });
   }
   Expr left(const DepthStep& d) override {
-    const Shape& sa = g_.type(f_.a).shape;
-    const Coord row = body.axis(row_axis()), col = body.opaque(d.vars[0], 0, k.symbols().sub(depth_, 1));
-    if (f_.merged) return body.emit(f_.a, Coords::of_flat(body, body.add(body.scale(row, depth_), col), sa));
-    Coords c(sa.size());
-    if (f_.a_vector) {
-      c[0] = col;
-    } else {
-      batch_coords(body, f_, sa, sa.size() - 2, c);
-      c[sa.size() - 2] = f_.ta ? col : row;
-      c[sa.size() - 1] = f_.ta ? row : col;
-    }
-    return body.emit(f_.a, c);
+    return body.emit(f_.a, left_coords(body, f_, body.axis(row_axis()), body.opaque(d.vars[0], 0, k.symbols().sub(depth_, 1)), depth_));
   }
-  Coords result_coords() override {
-    if (f_.merged) {
-      const Coord row = body.axis(row_axis());
-      const Coord flat = f_.b_vector ? row : body.add(body.scale(row, n_), body.axis(column_axis()));
-      return Coords::of_flat(body, flat, g_.type(result_).shape);
-    }
-    Coords c;
-    for (size_t b = 0; b < f_.batch.size(); ++b) c.push_back(f_.batch[b].is_const(1) ? Coord{} : body.axis(static_cast<uint32_t>(b)));
-    if (!f_.a_vector) c.push_back(body.axis(row_axis()));
-    if (!f_.b_vector) c.push_back(body.axis(column_axis()));
-    return c;
-  }
+  Coords result_coords() override { return product_coords(body, f_, body.axis(row_axis()), body.axis(column_axis()), n_); }
   Expr bias(Expr mask) override {
     if (!f_.bias.valid()) return {};
     Coords c;
@@ -246,11 +138,12 @@ class Product : public TileProduct {
   }
   bool single_column() const override { return f_.b_vector; }
 
-  const Facts& f_;
+  const ProductFacts& f_;
 };
 
 Result<LoweredGroup> lower_product(const Graph& g, NodeId id, const Target& target, const LowerOptions& options) {
-  NNC_ASSIGN(const Facts f, facts_of(g, id));
+  if (target.is_cuda()) return lower_product_cuda(g, id, target, options);
+  NNC_ASSIGN(const ProductFacts f, product_facts(g, id));
   if (f.packed && g.type(f.b).shape.back() != Dim(kPanel)) return Error(Code::kUnsupportedOp, "no CPU kernel reads panels with interleaved rows");
   LoweredGroup out;
   out.skeleton = "contraction";
