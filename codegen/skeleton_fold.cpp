@@ -5,198 +5,26 @@
 #include <algorithm>
 #include <set>
 
-#include "codegen/iter_space.h"
-#include "codegen/skeletons.h"
+#include "codegen/fold.h"
 #include "ir/support/text.h"
 
 namespace nnc {
 
 namespace {
 
-std::vector<int64_t> fold_axes(const Node& n) {
-  if (n.kind == OpKind::kArgReduce) return {n.i("axis")};
-  return n.ints("axes");
-}
-
-// What the group's folds have in common.
-struct FoldFacts {
-  Shape shape;                  // of the folds' operands
-  std::vector<bool> reduced;    // per axis of `shape`
-  std::vector<NodeId> folds;    // in order
-};
-
-Result<FoldFacts> fold_facts(const Graph& g) {
-  FoldFacts f;
-  for (NodeId n : g.order()) {
-    const Node& node = g.node(n);
-    if (node.def().lowering != Lowering::kFold) continue;
-    const Shape& s = g.type(node.operands[0]).shape;
-    std::vector<bool> reduced(s.size(), false);
-    for (int64_t a : fold_axes(node)) reduced[static_cast<size_t>(a)] = true;
-    for (size_t i = 0; i < s.size(); ++i)
-      if (s[i].is_const(1)) reduced[i] = false;
-    if (f.folds.empty()) {
-      f.shape = s;
-      f.reduced = reduced;
-    } else if (f.shape != s || f.reduced != reduced) {
-      return Error(Code::kInternal, "a group holds folds of different shapes or axes");
-    }
-    f.folds.push_back(n);
-  }
-  return f;
-}
-
-class FoldBuilder {
+class FoldBuilder : public FoldCommon {
  public:
-  FoldBuilder(const Graph& g, const Target& t, const FoldFacts& f, int lanes)
-      : g_(g), f_(f), lanes_(lanes), k(group_name(g)), body(k, g, t), args(k, body) {
-    args.all();
-    for (size_t i = 0; i < f.shape.size(); ++i)
-      if (!f.shape[i].is_const(1)) (f.reduced[i] ? reduced_ : kept_).push_back(i);
-    row_ = !reduced_.empty() && (kept_.empty() || reduced_.back() > kept_.back());
-    for (size_t i : kept_) add_axis(i);
-    for (size_t i : reduced_) add_axis(i);
-  }
-
+  using FoldCommon::FoldCommon;
   void build() {
     if (row_)
       build_rows();
     else
       build_columns();
   }
-  LoweredKernel finish(const LowerOptions& o) { return args.finish(o); }
-  bool stashed() const { return stashed_; }
 
-  const Graph& g_;
-  const FoldFacts& f_;
-  int lanes_;
-  KernelBuilder k;
-  GroupBody body;
-  ArgRecorder args;
 
  private:
-  void add_axis(size_t i) { axes_.push_back(IterAxis{body.dim(f_.shape[i]), k.index(0), false, 1}); }
-  SymbolTable& sym() { return k.symbols(); }
-  Dim product(size_t begin, size_t end) {
-    Dim p = 1;
-    for (size_t a = begin; a < end; ++a) p = sym().mul(p, axes_[a].extent);
-    return p;
-  }
-
-  // Coordinates of the folds' operand from the iteration axes.
-  Coords full_coords() {
-    Coords c(f_.shape.size());
-    uint32_t a = 0;
-    for (size_t i : kept_) c[i] = body.axis(a++);
-    for (size_t i : reduced_) c[i] = body.axis(a++);
-    return c;
-  }
-  bool full(ValueId v) const {
-    // Outputs are S-shaped or reduced-shaped; with nothing else to tell them apart, by element count.
-    Dim count = 1, whole = 1;
-    SymbolTable& s = const_cast<Graph&>(g_).symbols();
-    for (const Dim& d : g_.type(v).shape) count = s.mul(count, d);
-    for (const Dim& d : f_.shape) whole = s.mul(whole, d);
-    return count == whole;
-  }
-  Coords output_coords(ValueId v) {
-    const Coords all = full_coords();
-    if (full(v)) {
-      if (g_.type(v).shape == f_.shape) return all;
-      return body.reshaped(all, f_.shape, g_.type(v).shape);
-    }
-    Coord flat;
-    Dim stride = 1;
-    for (size_t a = kept_.size(); a-- > 0;) {
-      flat = body.add(flat, body.scale(body.axis(static_cast<uint32_t>(a)), stride));
-      stride = sym().mul(stride, axes_[a].extent);
-    }
-    return Coords::of_flat(body, flat, g_.type(v).shape);
-  }
-
-  void at(const std::vector<Expr>& bases, int lanes, size_t lane_axis) {
-    for (size_t a = 0; a < axes_.size(); ++a) {
-      axes_[a].base = bases[a];
-      axes_[a].lane = lanes > 1 && a == lane_axis;
-      axes_[a].align = lanes > 1 && a == lane_axis ? lanes : 1;
-    }
-    body.set_axes(axes_, lanes);
-  }
-
-  BodyContext context(NodeId n, BodyMode mode, int lanes) {
-    BodyContext c{.s = body, .graph = g_, .node = g_.node(n)};
-    c.mode = mode;
-    c.lanes = lanes;
-    return c;
-  }
-
-  // ---- states
-  std::vector<VarId> init(NodeId n, int lanes) {
-    BodyContext c = context(n, BodyMode::kFoldInit, lanes);
-    g_.node(n).def().body(c);
-    std::vector<VarId> vars;
-    for (Expr e : c.state) vars.push_back(k.mut("s", k.splat(e, lanes)));
-    return vars;
-  }
-  void step(NodeId n, const std::vector<VarId>& state, Expr value, Expr index, Expr mask, int lanes) {
-    BodyContext c = context(n, BodyMode::kFoldStep, lanes);
-    for (VarId v : state) c.state.push_back(k.var(v));
-    c.args = {k.splat(value, lanes)};
-    c.index = index;
-    k.note(std::string(g_.node(n).def().name), g_.node(n).loc.v);
-    g_.node(n).def().body(c);
-    std::vector<Expr> next;
-    for (size_t s = 0; s < state.size(); ++s) next.push_back(k.let("n", mask.valid() ? k.select(mask, k.splat(c.state[s], lanes), k.var(state[s])) : k.splat(c.state[s], lanes)));
-    for (size_t s = 0; s < state.size(); ++s) k.set(state[s], next[s]);
-  }
-  std::vector<Expr> combine(NodeId n, const std::vector<Expr>& a, const std::vector<Expr>& b, int lanes) {
-    BodyContext c = context(n, BodyMode::kFoldCombine, lanes);
-    c.state = a;
-    c.other = b;
-    g_.node(n).def().body(c);
-    for (Expr& e : c.state) e = k.let("c", e);
-    return c.state;
-  }
-  std::vector<Expr> across_lanes(NodeId n, std::vector<Expr> state, int lanes) {
-    for (int w = lanes / 2; w >= 1; w /= 2) {
-      std::vector<uint8_t> low, high;
-      for (int i = 0; i < w; ++i) {
-        low.push_back(static_cast<uint8_t>(i));
-        high.push_back(static_cast<uint8_t>(i + w));
-      }
-      std::vector<Expr> a, b;
-      for (Expr e : state) {
-        a.push_back(w == 1 ? k.extract(e, 0) : k.shuffle(e, e, low));
-        b.push_back(w == 1 ? k.extract(e, 1) : k.shuffle(e, e, high));
-      }
-      state = combine(n, a, b, w);
-    }
-    return state;
-  }
-  // The fold's result, known from now on under its value.
-  void finish_fold(NodeId n, const std::vector<Expr>& state, int lanes) {
-    BodyContext c = context(n, BodyMode::kFoldFinish, lanes);
-    c.state = state;
-    c.count = k.dim(product(kept_.size(), axes_.size()));
-    g_.node(n).def().body(c);
-    const ValueId v = g_.node(n).results[0];
-    const Expr e = k.let("fold", body.round_value(c.result, g_.type(v).dtype));
-    body.bind(v, [e](const Coords&, Expr) { return e; });
-  }
-
   // ---- rows
-  Expr reduced_index(const std::vector<Expr>& bases, int lanes) {
-    Coord flat;
-    Dim stride = 1;
-    for (size_t a = axes_.size(); a-- > kept_.size();) {
-      flat = body.add(flat, body.scale(body.axis(static_cast<uint32_t>(a)), stride));
-      stride = sym().mul(stride, axes_[a].extent);
-    }
-    (void)bases;
-    (void)lanes;
-    return body.vector(flat);
-  }
-
   // Walks a row: `visit(lanes, mask, accumulator)` for each vector of the last reduced axis.
   void walk_row(const std::vector<Expr>& row, int unroll, const std::function<void(int lanes, Expr mask, int which)>& visit) {
     const size_t last = axes_.size() - 1;
@@ -343,65 +171,6 @@ class FoldBuilder {
   }
   Coords value_coords(ValueId, const Coords& c) { return c; }
 
-  void unbind() {
-    for (NodeId n : f_.folds) {
-      body.unbind(g_.node(n).results[0]);
-      body.unbind(g_.node(n).operands[0]);
-    }
-  }
-
-  // ---- columns: lanes along the last kept axis (or none), the reduced axes as loops.
-  void loop_reduced(std::vector<Expr>& bases, size_t a, const std::function<void()>& inside) {
-    if (a == axes_.size()) {
-      inside();
-      return;
-    }
-    k.for_("r", k.index(0), k.dim(axes_[a].extent), 1, [&](Expr v) {
-      bases[a] = v;
-      loop_reduced(bases, a + 1, inside);
-    });
-  }
-
-  void column_block(std::vector<Expr> bases, int lanes, Expr mask) {
-    const size_t lane_axis = kept_.empty() ? axes_.size() : kept_.size() - 1;
-    body.enter();
-    for (NodeId n : f_.folds) {
-      const std::vector<VarId> state = init(n, lanes);
-      loop_reduced(bases, kept_.size(), [&] {
-        at(bases, lanes, lane_axis);
-        body.enter();
-        step(n, state, body.emit(g_.node(n).operands[0], full_coords(), mask), reduced_index(bases, lanes), {}, lanes);
-        body.leave();
-      });
-      std::vector<Expr> done;
-      for (VarId v : state) done.push_back(k.var(v));
-      finish_fold(n, done, lanes);
-    }
-    bool any_full = false;
-    for (ValueId v : g_.outputs()) any_full = any_full || (full(v) && !reduced_.empty());
-    if (any_full)
-      loop_reduced(bases, kept_.size(), [&] {
-        at(bases, lanes, lane_axis);
-        body.enter();
-        for (uint32_t o = 0; o < g_.outputs().size(); ++o) {
-          if (!full(g_.outputs()[o])) continue;
-          const Coords c = output_coords(g_.outputs()[o]);
-          body.store_output(o, c, body.emit(g_.outputs()[o], c, mask), mask);
-        }
-        body.leave();
-      });
-    at(bases, lanes, lane_axis);
-    body.enter();
-    for (uint32_t o = 0; o < g_.outputs().size(); ++o) {
-      if (full(g_.outputs()[o]) && !reduced_.empty()) continue;
-      const Coords c = output_coords(g_.outputs()[o]);
-      body.store_output(o, c, body.emit(g_.outputs()[o], c, mask), mask);
-    }
-    body.leave();
-    body.leave();
-    unbind();
-  }
-
   void build_columns() {
     if (kept_.empty()) {
       column_block(std::vector<Expr>(axes_.size(), k.index(0)), 1, {});
@@ -436,9 +205,6 @@ class FoldBuilder {
     });
   }
 
-  std::vector<size_t> kept_, reduced_;
-  bool row_ = false;
-  std::vector<IterAxis> axes_;
   ValueId stash_;
   uint32_t stash_output_ = 0;
   bool stashed_ = false;
@@ -454,6 +220,7 @@ Result<LoweredGroup> lower_fold(const Graph& g, const Target& target, const Lowe
   int lanes = target.lanes(widest_element(g));
   for (const Node* fold : {&g.node(facts.folds[0])})
     if (fold->kind == OpKind::kArgReduce) lanes = target.lanes(8);
+  if (target.is_cuda()) return lower_fold_cuda(g, target, facts, options);
   for (;;) {
     FoldBuilder b(g, target, facts, lanes);
     b.build();
