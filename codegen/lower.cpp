@@ -31,8 +31,27 @@ void ArgRecorder::all() {
   for (uint32_t o = 0; o < body_.graph().outputs().size(); ++o) output(o);
 }
 
+namespace {
+// Whether 32 bits hold every index of the kernel: extents and threads leave room for what a last tile reaches beyond them, and no index comes from data.
+bool fits_32_bits(const Kernel& k) {
+  constexpr int64_t kMost = int64_t(1) << 30;
+  if (!k.sites.empty()) return false;
+  for (const KBuffer& b : k.buffers)
+    if (k.symbols.upper(b.extent) > kMost) return false;
+  int64_t threads = k.threads;
+  for (const Dim& d : k.grid) {
+    const int64_t n = k.symbols.upper(d);
+    if (n > kMost || (threads *= std::max<int64_t>(1, n)) > kMost) return false;
+  }
+  for (const ExprNode& e : k.exprs)
+    if (e.type.kind == KType::kIndex && e.op >= ExprOp::kCastTrunc && e.op <= ExprOp::kCastMask) return false;
+  return true;
+}
+}  // namespace
+
 LoweredKernel ArgRecorder::finish(const LowerOptions& options) {
   LoweredKernel out;
+  if (body_.target().is_cuda()) k_.set_index64(!fits_32_bits(k_.kernel()));
   out.dims = k_.launch_dims();
   out.kernel = k_.finish(options.league);
   out.args = std::move(args_);
