@@ -1,0 +1,174 @@
+// What the tool says and which exit code it leaves, for everything that can go wrong before a model runs; JSON for everything that has it.
+
+#include "ir/support/text.h"
+#include "tests/unit/tools/tool_fixture.h"
+
+namespace nnc::tool {
+namespace {
+
+class Screens : public ToolTest {};
+
+bool says(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+TEST_F(Screens, Overview) {
+  EXPECT_EQ(run({}).code, 2);
+  const Outcome help = run({"help"});
+  EXPECT_EQ(help.code, 0);
+  for (const Command& c : all_commands()) EXPECT_TRUE(says(help.out, "nnc " + std::string(c.name))) << c.name;
+  EXPECT_EQ(run({"--help"}).out, help.out);
+  EXPECT_TRUE(run({"--version"}).out.starts_with("nnc "));
+}
+
+TEST_F(Screens, UnknownCommand) {
+  const Outcome o = run({"complie", "m.onnx"});
+  EXPECT_EQ(o.code, 2);
+  EXPECT_EQ(o.out, "");
+  EXPECT_EQ(o.err, "error[NNC-2001]: there is no command \"complie\"\n  did you mean \"compile\"?\n  try: nnc help\n");
+}
+
+TEST_F(Screens, PositionalsAreCounted) {
+  EXPECT_TRUE(says(run({"run"}).err, "run needs MODEL|ARTIFACT"));
+  EXPECT_TRUE(says(run({"run", "a", "b"}).err, "\"b\""));
+  EXPECT_EQ(run({"run", "a", "b"}).code, 2);
+}
+
+TEST_F(Screens, ExitCodesOfFiles) {
+  EXPECT_EQ(run({"run", path("none.onnx")}).code, 8);
+  put("broken.onnx", "this is no protobuf");
+  const Outcome broken = run({"run", path("broken.onnx")});
+  EXPECT_EQ(broken.code, 3);
+  EXPECT_TRUE(says(broken.err, "broken.onnx")) << broken.err;
+  test::GraphMaker g;
+  g.input("x", {1, 2}).output("y").add("NoSuchOperator", {"x"}, {"y"}, {}, "/a/b");
+  put("unknown.onnx", test::model(g, 17));
+  const Outcome unknown = run({"run", path("unknown.onnx")});
+  EXPECT_EQ(unknown.code, 4);
+  EXPECT_TRUE(says(unknown.err, "error[NNC-4001]") && says(unknown.err, "/a/b") && says(unknown.err, "try: nnc check")) << unknown.err;
+  put("cut.nnb", std::string("\x89NNB\r\n\x1a\n", 8) + "short");
+  EXPECT_EQ(run({"run", path("cut.nnb")}).code, 5);
+  EXPECT_EQ(run({"run", adder(), "--dim", "batch=1", "--device", "cuda"}).code, 6);
+}
+
+TEST_F(Screens, InputNamesAndTypes) {
+  const std::string model = adder();
+  const Outcome name = run({"run", model, "-i", "imput=ones"});
+  EXPECT_EQ(name.code, 2);
+  EXPECT_TRUE(says(name.err, "error[NNC-2003]: the model has no input \"imput\"\n  inputs: x f32[batch,3]\n")) << name.err;
+  const Outcome dim = run({"run", model, "--dim", "bach=2"});
+  EXPECT_EQ(dim.code, 2);
+  EXPECT_TRUE(says(dim.err, "did you mean \"batch\"?") && says(dim.err, "dims: batch")) << dim.err;
+  const std::string doubles = npy("d.npy", Tensor(DType::kF64, {2, 3})), flat = npy("f.npy", Tensor(DType::kF32, {6}));
+  const Outcome dtype = run({"run", model, "-i", "x=@" + doubles});
+  EXPECT_EQ(dtype.code, 2);
+  EXPECT_TRUE(says(dtype.err, "error[NNC-2004]: input \"x\": f64[2,3] given, f32[batch,3] expected\n  try: --cast to convert it\n")) << dtype.err;
+  const Outcome rank = run({"run", model, "-i", "x=@" + flat, "--cast"});
+  EXPECT_EQ(rank.code, 2);
+  EXPECT_FALSE(says(rank.err, "--cast")) << rank.err;
+  const Outcome open = run({"run", model});
+  EXPECT_EQ(open.code, 3);
+  EXPECT_TRUE(says(open.err, "NNC-3005") && says(open.err, "try: --dim batch=N")) << open.err;
+  EXPECT_TRUE(says(run({"run", model, "-i", "x=@" + doubles, "-i", "x=ones"}).err, "expected"));
+  EXPECT_TRUE(says(run({"compile", model, "--dim", "batch=4..2"}).err, "LO..HI"));
+}
+
+TEST_F(Screens, ControlCharactersDoNotReachTheTerminal) {
+  const Outcome o = run({"run", path("evil\x1b[31m.onnx")});
+  EXPECT_FALSE(says(o.err, "\x1b"));
+  EXPECT_TRUE(says(o.err, "\\x1b")) << o.err;
+}
+
+TEST_F(Screens, ErrorsAsJson) {
+  const Outcome o = run({"run", adder(), "-i", "imput=ones", "--json"});
+  EXPECT_EQ(o.out, "");
+  const test::Json j = json(o.err);
+  EXPECT_EQ(j["schema"].text, "nnc.error/1");
+  EXPECT_EQ(j["error"]["code"].text, "NNC-2003");
+  EXPECT_EQ(j["error"]["exit"].num(), 2);
+  EXPECT_GE(j["error"]["context"].items.size(), 1u);
+  EXPECT_EQ(json(run({"run", "--jsn", "--json"}).err)["error"]["code"].text, "NNC-2002");
+}
+
+TEST_F(Screens, DocumentsAreJsonWithSchemas) {
+  const std::string model = adder();
+  const std::vector<std::vector<std::string>> commands = {
+      {"version"}, {"devices"}, {"ops"}, {"ops", "--onnx"}, {"ops", "matmul"}, {"explain"}, {"explain", "2003"}, {"trust"}, {"dump", model}, {"check", model},
+      {"dump", model, "--plan"}, {"dump", model, "--kernels"}, {"dump", model, "--groups"}, {"dump", model, "--after", "fuse"}};
+  for (std::vector<std::string> words : commands) {
+    words.push_back("--json");
+    const Outcome o = run(words);
+    ASSERT_EQ(o.code, 0) << words[0] << "\n" << o.err;
+    const test::Json j = json(o.out);
+    EXPECT_EQ(j["schema"].text, "nnc." + words[0] + "/1");
+    EXPECT_TRUE(j["nnc"].has("version") && j.has("host") && j.has("args")) << words[0];
+  }
+}
+
+TEST_F(Screens, CheckListsAllProblems) {
+  test::GraphMaker g;
+  g.input("x", {1, 2}).output("y").add("NoSuchOperator", {"x"}, {"a"}, {}, "/first").add("NeitherThis", {"x"}, {"b"}, {}, "/second").add("Add", {"a", "b"}, {"y"});
+  put("two.onnx", test::model(g, 17));
+  const Outcome o = run({"check", path("two.onnx")});
+  EXPECT_EQ(o.code, 4);
+  EXPECT_TRUE(says(o.out, "/first") && says(o.out, "/second") && says(o.out, "2 problems")) << o.out;
+  EXPECT_TRUE(says(o.out, "yes (opset")) << o.out;
+  EXPECT_EQ(run({"check", adder()}).code, 0);
+}
+
+TEST_F(Screens, DumpShowsEveryStage) {
+  const std::string model = adder();
+  EXPECT_TRUE(says(run({"dump", model, "--after", "import"}).out, "relu"));
+  EXPECT_TRUE(says(run({"dump", model, "--after", "fuse"}).out, "group"));
+  const Outcome kernels = run({"dump", model, "--kernels", "--target", "cpu:x86-64-v3"});
+  for (const char* part : {"kernel @", "C++ for cpu:x86-64-v3", "# from /twice/Add (Add)", "# from /twice/Relu (Relu)"}) EXPECT_TRUE(says(kernels.out, part)) << part;
+  const Outcome wrong = run({"dump", model, "--after", "fuze"});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_TRUE(says(wrong.err, "did you mean \"fuse\"?")) << wrong.err;
+  EXPECT_EQ(run({"dump", model, "--plan", "--groups"}).code, 2);
+  EXPECT_EQ(run({"inspect", model}).out, run({"dump", model}).out);
+}
+
+// Every file of --after-each parses back to the same text, and changes if and only if its pass says so.
+TEST_F(Screens, DumpAfterEachParsesBack) {
+  const Outcome o = run({"dump", lookup(), "--after-each", path("passes")});
+  ASSERT_EQ(o.code, 0) << o.err;
+  auto constants = open_constants_side_file(get("passes/constants.bin"));
+  ASSERT_TRUE(constants.ok());
+  std::string before;
+  int files = 0;
+  for (const std::string_view line : split(o.out, '\n')) {
+    if (line.empty()) continue;
+    const std::string text = get("passes/" + std::string(line.substr(0, line.find(' '))));
+    const auto module = parse_module(text, *constants);
+    ASSERT_TRUE(module.ok()) << line << "\n" << module.error().str();
+    EXPECT_EQ(print_module(**module), text) << line;
+    if (files++ > 0) {
+      EXPECT_EQ(text != before, !says(std::string(line), "  0 changes")) << line;
+    }
+    before = text;
+  }
+  EXPECT_GE(files, 8);
+}
+
+TEST_F(Screens, PagesAreFresh) {
+  for (const auto& [command, file] : {std::pair{"ops", "docs/ops.md"}, {"explain", "docs/errors.md"}}) {
+    const auto page = read_file(std::string(NNC_SOURCE_DIR "/") + file, 1 << 24);
+    ASSERT_TRUE(page.ok());
+    EXPECT_TRUE(run({command, "--doc"}).out == text_of(*page)) << "regenerate: nnc " << command << " --doc > " << file;
+  }
+}
+
+TEST_F(Screens, EveryErrorCodeIsExplained) {
+  const test::Json j = json(run({"explain", "--json"}).out);
+  int families[10] = {};
+  for (const test::Json& c : j["codes"].items) {
+    const int code = std::atoi(c["code"].text.substr(4).c_str());
+    ++families[code / 1000];
+    EXPECT_EQ(c["exit"].num(), code / 1000 == 9 ? 70 : code / 1000);
+    EXPECT_FALSE(c["remedy"].text.empty());
+  }
+  for (const int f : {1, 2, 3, 4, 5, 6, 7, 8, 9}) EXPECT_GT(families[f], 0) << f;
+  EXPECT_EQ(run({"explain", "NNC-1234"}).code, 2);
+}
+
+}  // namespace
+}  // namespace nnc::tool
