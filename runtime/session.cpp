@@ -282,7 +282,7 @@ Result<Session::EntryState*> Session::choose_variant(std::string_view entry, std
   for (uint32_t v : variants) {
     EntryState& s = entry_state(v);
     Status status = bind_inputs(s, inputs);
-    if (status.ok() && (s.seen || variants.size() == 1 || (status = check_guards(s)).ok())) {
+    if (status.ok() && (variants.size() == 1 || ((s.seen || (status = check_guards(s)).ok()) && (status = check_values(s, inputs)).ok()))) {
       s.seen = true;
       return &s;
     }

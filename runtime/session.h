@@ -82,6 +82,7 @@ class Session {
   Status bind_arg(EntryState& s, size_t arg, DType dtype, std::span<const int64_t> dims);
   Status check_symbols(EntryState& s);
   Status check_guards(EntryState& s);
+  Status check_values(const EntryState& s, std::span<const InputView> inputs) const;
   Status stage_inputs(EntryState& s, std::span<const InputView> inputs);
   Status place_results(EntryState& s, Outputs& outputs);
   Status deliver_results(EntryState& s, Outputs& outputs);

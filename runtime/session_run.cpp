@@ -78,6 +78,21 @@ Status Session::assert_value(const BoundSegment& b, const Instr& in) const {
   return {};
 }
 
+// Top-level assertions on values of inputs: with those on dims they choose between variants, but values may differ from call to call.
+Status Session::check_values(const EntryState& s, std::span<const InputView> inputs) const {
+  for (const Step& step : s.entry->segments[0].steps) {
+    if (step.kind != StepKind::kAssertValue || step.operands[0].space != PlanOperand::kArg || step.operands[1].space != PlanOperand::kConstant) continue;
+    const auto input = std::find(s.inputs.begin(), s.inputs.end(), step.operands[0].index);
+    if (input == s.inputs.end()) continue;
+    const InputView& given = inputs[static_cast<size_t>(input - s.inputs.begin())];
+    const Tensor& expected = executable_->constant(step.operands[1].index);
+    bool same = given.dtype == expected.dtype() && element_count(given.dims) == expected.count() && given.bytes >= static_cast<int64_t>(expected.bytes());
+    for (int64_t i = 0; same && i < expected.count(); ++i) same = same_element(given.dtype, given.data, expected.data(), i);
+    if (!same) return at_step(Error(Code::kMismatch, step.message.empty() ? "an assumption about a value does not hold" : step.message), step);
+  }
+  return {};
+}
+
 Status Session::bind_symbol(EntryState& s, SymbolId id, int64_t value) {
   const Symbol& sym = program_.symbols[id];
   if (value < sym.lo || value > sym.hi || (sym.divisor > 1 && value % sym.divisor != 0))
