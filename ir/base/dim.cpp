@@ -284,7 +284,20 @@ Dim SymbolTable::max(const Dim& a, const Dim& b) {
 Dim SymbolTable::broadcast(const Dim& a, const Dim& b) {
   if (a == b || b.is_const(1)) return a;
   if (a.is_const(1)) return b;
+  // One operand made of the other: broadcast(x, broadcast(x, y)) is what stands inside.
+  const auto made_of = [&](const Dim& outer, const Dim& x, SymOp op) -> const Symbol* {
+    const auto id = outer.as_symbol();
+    if (!id || symbols_[*id].op != op) return nullptr;
+    return symbols_[*id].a == x || symbols_[*id].b == x ? &symbols_[*id] : nullptr;
+  };
+  if (made_of(b, a, SymOp::kBroadcast)) return b;
+  if (made_of(a, b, SymOp::kBroadcast)) return a;
   const Dim checked = derived(SymOp::kBroadcast, a, b);
+  // min(x, k) with k > 1 meets x only where both are equal.
+  for (const auto& [x, m] : {std::pair(&a, &b), std::pair(&b, &a)}) {
+    const Symbol* s = made_of(*m, *x, SymOp::kMin);
+    if (s != nullptr && range(s->a == *x ? s->b : s->a).lo > 1) return *x;
+  }
   if (a.is_const() && b.is_const()) return checked;
   return a.is_const() ? a : b.is_const() ? b : checked;
 }

@@ -101,6 +101,24 @@ TEST_F(DimTest, BroadcastKeepsTheCheck) {
   EXPECT_EQ(bad.error().message, "extents batch = 64 and seq = 3 do not broadcast: equal or 1 expected");
 }
 
+TEST_F(DimTest, BroadcastsOfWhatIsMadeOfEachOther) {
+  const Dim both = t.broadcast(s0, s1);
+  EXPECT_EQ(t.broadcast(s0, both), both);
+  EXPECT_EQ(t.broadcast(both, s1), both);
+  EXPECT_EQ(t.broadcast(s0, t.min(s0, 512)), s0);
+  EXPECT_EQ(t.broadcast(t.min(s0, 512), s0), s0);
+  EXPECT_NE(t.broadcast(s0, t.min(s0, 1)), s0);  // 1 broadcasts
+  // The check of the minimum stays.
+  std::vector<int64_t> values(t.size());
+  std::vector<uint8_t> known(t.size());
+  for (size_t i = 0; i < t.size(); ++i) {
+    if (t[SymbolId(i)].kind == SymKind::kDerived) continue;
+    values[i] = 600;
+    known[i] = 1;
+  }
+  EXPECT_FALSE(t.derive(values, known).ok());
+}
+
 TEST_F(DimTest, BoundsOfBroadcasts) {
   const auto bounds = [&](int64_t alo, int64_t ahi, int64_t blo, int64_t bhi) {
     const DimRange r = t.range(t.broadcast(Dim(t.input("", alo, ahi)), Dim(t.input("", blo, bhi))));
