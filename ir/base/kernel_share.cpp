@@ -22,6 +22,91 @@ struct BlockInfo {
   int depth = 0;
 };
 
+// Sums of indices, which never wrap, in the order in which their terms become known: what is known outside a loop is added outside of it.
+// Constants come last, where an address takes them for nothing.
+class SumOrder {
+ public:
+  explicit SumOrder(Kernel& k) : k_(k), pool_(k) {}
+
+  void run() {
+    depth_.assign(k_.vars.size(), 0);
+    block(k_.body, 0);
+  }
+
+ private:
+  static constexpr int kMoves = 1 << 20, kConstant = kMoves + 1;  // after every depth
+
+  void block(const Block& b, int depth) {
+    for (StmtId id : b) {
+      Stmt& s = k_.stmts[id];
+      for_exprs(s, [&](ExprId& e) { e = rewrite(e); });
+      const bool loops = s.kind == StmtKind::kFor || s.kind == StmtKind::kWhile;
+      if (s.kind == StmtKind::kFor)
+        depth_[s.var.index()] = depth + 1;
+      else if (defines_var(s))
+        depth_[s.var.index()] = k_.vars[s.var].is_mut ? kMoves : depth;
+      block(s.body, depth + loops);
+      block(s.orelse, depth);
+    }
+  }
+
+  int depth_of(ExprId e) {
+    const ExprNode& n = k_.exprs[e];
+    if (n.op == ExprOp::kConst) return kConstant;
+    if (n.op == ExprOp::kVar) return depth_[n.var.index()];
+    if (const auto it = depths_.find(e); it != depths_.end()) return it->second;
+    int d = 0;
+    for_operands(n, [&](ExprId o) {
+      const int own = depth_of(o);
+      if (own != kConstant) d = std::max(d, own);
+    });
+    return depths_[e] = d;
+  }
+
+  void terms(ExprId e, std::vector<ExprId>& out) {
+    const ExprNode& n = k_.exprs[e];
+    if (n.op != ExprOp::kAdd) return out.push_back(e);
+    terms(n.a, out);
+    terms(n.b, out);
+  }
+
+  ExprId rewrite(ExprId e) {
+    if (const auto it = done_.find(e); it != done_.end()) return it->second;
+    const ExprNode n = k_.exprs[e];
+    ExprId result = e;
+    if (n.op == ExprOp::kAdd && n.type.kind == KType::kIndex) {
+      result = sum(e);
+    } else if (n.a) {
+      ExprNode made = n;
+      made.a = rewrite(n.a);
+      if (n.b) made.b = rewrite(n.b);
+      if (n.c) made.c = rewrite(n.c);
+      if (made != n) result = pool_.intern(std::move(made));
+    }
+    return done_[e] = result;
+  }
+
+  ExprId sum(ExprId e) {
+    std::vector<ExprId> all;
+    terms(e, all);
+    std::vector<std::pair<int, ExprId>> sorted;
+    for (ExprId t : all) {
+      const ExprId r = rewrite(t);
+      sorted.emplace_back(depth_of(r), r);
+    }
+    std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    ExprId total = sorted[0].second;
+    for (size_t i = 1; i < sorted.size(); ++i) total = pool_.make(ExprOp::kAdd, total, sorted[i].second);
+    return total;
+  }
+
+  Kernel& k_;
+  ExprPool pool_;
+  std::vector<int> depth_;  // by variable: loops around its definition
+  std::unordered_map<ExprId, int> depths_;
+  std::unordered_map<ExprId, ExprId> done_;
+};
+
 class Sharer {
  public:
   explicit Sharer(Kernel& k) : k_(k), pool_(k) {}
@@ -233,6 +318,7 @@ class Sharer {
 }  // namespace
 
 void hoist_and_share(Kernel& k) {
+  SumOrder(k).run();
   Sharer(k).run();
   simplify_kernel(k);
 }

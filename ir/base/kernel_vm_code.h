@@ -39,6 +39,7 @@ struct LaneOps {
   Handler (*op)(ExprOp op, Lane from);  // unary, binary, fma, select, reductions, splat, extract, shuffle (by size), iota
   Handler (*cast)(ExprOp op, Lane from, Lane to);
   Handler (*fma_scalar)(Lane t);     // a is one lane, the same for all; null: not on this level
+  Handler (*fma_one)(Lane t);        // a single lane; null: not on this level
   Handler (*block)(BlockMove what);  // registers of whole blocks; null: not on this level
 };
 const LaneOps& lane_ops_v1();  // lane by lane: what single lanes use on every level

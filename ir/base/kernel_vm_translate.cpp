@@ -163,7 +163,8 @@ class Translator {
       i.lanes = from.lanes;
       wide = true;
     }
-    i.fn = (wide ? ops_ : lane_ops_v1()).op(n.op, lane);
+    if (n.op == ExprOp::kFma && !wide) i.fn = ops_.fma_one(lane);
+    if (i.fn == nullptr) i.fn = (wide ? ops_ : lane_ops_v1()).op(n.op, lane);
     if (i.fn == nullptr) problem(cat("no code for ", expr_op_name(n.op), " of ", type_text(from)));
     emit(i);
   }

@@ -191,9 +191,9 @@ TEST(KernelPasses, HoistMovesInvariantsOutOfLoopsButNotOutOfBranches) {
                   "  }\n"),
             "  let %t.0 = mul(task0, 64)\n"
             "  for %i.1 = 0 to 8 step 1 {\n"
-            "    let %t.2 = mul(%i.1, 8)\n"
+            "    let %t.2 = add(%t.0, mul(%i.1, 8))\n"
             "    for %j.3 = 0 to 8 step 1 {\n"
-            "      %v.4 = load $x.0[add(%t.0, add(%t.2, %j.3))] f32\n"
+            "      %v.4 = load $x.0[add(%t.2, %j.3)] f32\n"
             "      if lt(%j.3, 3) {\n"
             "        store $y.1[add(mul(task0, 100), %j.3)] = %v.4\n"
             "      }\n"
