@@ -94,6 +94,10 @@ if(c_files)
   endforeach()
 endif()
 
+if(TARGET test_e2e AND TARGET test_capi_nnc_rt)
+  add_dependencies(test_e2e test_capi_nnc_rt)  # it runs the program
+endif()
+
 add_test(NAME lint COMMAND python3 ${CMAKE_SOURCE_DIR}/tests/lint.py)
 
 # Whole models and ONNX's node tests: programs of their own, since they print figures.

@@ -1,10 +1,11 @@
-/* The C interface from a program in C: a small model with a state, interpreted, from tests/capi/states.nnb. */
+/* The C interface from a program in C: a small model with a state, interpreted, from tests/capi/states.nnb. With the arguments ARTIFACT SCRIPT: what the script says. */
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/capi/nnc.h"
+#include "tests/capi/script.h"
 
 static int failures = 0;
 
@@ -154,12 +155,13 @@ static void found(nnc_session* session) {
   EXPECT(((const int64_t*)out.data)[0] == 1 && ((const int64_t*)out.data)[1] == 4);
 }
 
-int main(void) {
+int main(int argc, char** argv) {
   nnc_runtime* runtime = NULL;
   nnc_model* model = NULL;
   nnc_session* session = NULL;
   nnc_runtime_options threads;
   nnc_model_options options;
+  if (argc == 3) return run_script(argv[1], argv[2]) ? 0 : 1;
   memset(&threads, 0, sizeof threads);
   memset(&options, 0, sizeof options);
   EXPECT(nnc_abi_version() == NNC_ABI_VERSION);

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "ir/support/text.h"
+#include "tests/e2e/carrying_modules.h"
 #include "tests/e2e/compiled.h"
 
 namespace nnc {
@@ -17,22 +18,9 @@ const AttrList kFlat = {};
 
 // b. A toy decode loop of 100 tokens with a bounded `past`: one binding, no allocation after the first step.
 TEST(Carrying, B_DecodeLoopWithBoundedPast) {
-  constexpr int64_t kWidth = 16, kTokens = 100;
+  constexpr int64_t kWidth = kDecodeWidth, kTokens = kDecodeTokens;
   Module m;
-  const SymbolId past = m.symbols.input("past", 0, kTokens, 1, 50, Binding::kBounded);
-  Entry& e = m.add_entry("main");
-  e.graph = std::make_unique<Graph>(&m, "main");
-  Graph& g = *e.graph;
-  Maker k(g);
-  const ValueId x = g.add_input(Type::tensor(DType::kF32, {1, kWidth})), cache = g.add_input(Type::tensor(DType::kF32, {Dim(past), kWidth}));
-  const ValueId w = k.constant(uniform(DType::kF32, {kWidth, kWidth}, 1));
-  const ValueId q = k.op(OpKind::kMatMul, {x, w});
-  const ValueId keys = k.op(OpKind::kConcat, {cache, x}, {{"axis", int64_t(0)}});
-  const ValueId scores = k.op(OpKind::kMatMul, {q, keys}, {{"transpose_b", int64_t(1)}});
-  const ValueId p = k.op(OpKind::kSoftmax, {scores}, {{"axis", int64_t(1)}});
-  g.set_outputs({k.op(OpKind::kMatMul, {p, keys}), keys});
-  e.args = {{"x", {}}, {"past", {}}};
-  e.results = {{"y", {}}, {"present", {}}};
+  build_decode(m);
   for (const Target& t : carrying_targets()) {
     auto s = open_compiled(m, t);
     ASSERT_TRUE(s) << t.name;
@@ -57,20 +45,9 @@ TEST(Carrying, B_DecodeLoopWithBoundedPast) {
 
 // c. NonZero -> Gather -> MatMul with another extent each run, 50 runs in shuffled order, equal to fresh sessions.
 TEST(Carrying, C_NonZeroGatherMatMul) {
-  constexpr int64_t kRows = 64, kWidth = 24;
+  constexpr int64_t kRows = kFoundRows, kWidth = kFoundWidth;
   Module m;
-  const SymbolId found = m.symbols.data("found", 0, kRows);
-  Entry& e = m.add_entry("main");
-  e.graph = std::make_unique<Graph>(&m, "main");
-  Graph& g = *e.graph;
-  Maker k(g);
-  const ValueId keep = g.add_input(Type::tensor(DType::kBool, {kRows})), x = g.add_input(Type::tensor(DType::kF32, {kRows, kWidth}));
-  const ValueId at = k.op(OpKind::kNonZero, {keep}, {{"count", std::vector<SymbolId>{found}}});
-  const ValueId flat = k.op(OpKind::kReshape, {at}, {{"shape", Shape{Dim(found)}}});
-  const ValueId rows = k.op(OpKind::kGather, {x, flat}, {{"axis", int64_t(0)}});
-  g.set_outputs({k.op(OpKind::kMatMul, {rows, k.constant(uniform(DType::kF32, {kWidth, 20}, 3))})});
-  e.args = {{"keep", {}}, {"x", {}}};
-  e.results = {{"y", {}}};
+  build_found(m);
   std::vector<int64_t> counts;
   for (int64_t n = 0; n < 50; ++n) counts.push_back(n);
   std::shuffle(counts.begin(), counts.end(), std::mt19937(5));
@@ -93,40 +70,9 @@ TEST(Carrying, C_NonZeroGatherMatMul) {
 
 // d. A Loop with weights as invariants (packed once, carried value in place), an If nested in it.
 TEST(Carrying, D_LoopWithInvariantWeightsAndIf) {
-  constexpr int64_t kWidth = 32;
+  constexpr int64_t kWidth = kLoopWidth;
   Module m;
-  Entry& e = m.add_entry("main");
-  e.graph = std::make_unique<Graph>(&m, "main");
-  Graph& g = *e.graph;
-  Maker k(g);
-  const Type row = Type::tensor(DType::kF32, {1, kWidth}), flag = Type::tensor(DType::kBool, {}), count = Type::tensor(DType::kI64, {});
-  const ValueId x = g.add_input(row), trips = g.add_input(count);
-  const ValueId w = k.constant(uniform(DType::kF32, {kWidth, kWidth}, 7, -0.2, 0.2));
-  const RegionId body_id = g.add_region("body");
-  Graph& body = g.region(body_id);
-  {
-    const ValueId i = body.add_input(count), go = body.add_input(flag), h = body.add_input(row), weights = body.add_input(Type::tensor(DType::kF32, {kWidth, kWidth}));
-    Maker kb(body);
-    const ValueId next = kb.op(OpKind::kTanh, {kb.op(OpKind::kAdd, {h, kb.op(OpKind::kMatMul, {h, weights})})});
-    const ValueId odd = kb.op(OpKind::kEqual, {kb.op(OpKind::kMod, {i, kb.constant(Tensor::scalar_i64(2))}), kb.constant(Tensor::scalar_i64(1))});
-    const RegionId yes = body.add_region("then"), no = body.add_region("else");
-    for (RegionId r : {yes, no}) {
-      Graph& branch = body.region(r);
-      const ValueId v = branch.add_input(row);
-      Maker kr(branch);
-      branch.set_outputs({r == yes ? kr.op(OpKind::kNeg, {v}) : kr.op(OpKind::kMul, {v, kr.constant(Tensor::scalar_f32(0.5f))})});
-    }
-    auto chosen = kb.b.ops(OpKind::kIf, {odd, next}, {}, {yes, no});
-    ASSERT_TRUE(chosen.ok()) << chosen.error().str();
-    body.set_outputs({go, (*chosen)[0]});
-  }
-  Tensor truth(DType::kBool, {});
-  store_i64(DType::kBool, truth.data(), 0, 1);
-  auto looped = k.b.ops(OpKind::kLoop, {trips, k.constant(truth), x, w}, {{"carried", int64_t(1)}, {"scan", int64_t(0)}}, {body_id});
-  ASSERT_TRUE(looped.ok()) << looped.error().str();
-  g.set_outputs({(*looped)[0]});
-  e.args = {{"x", {}}, {"trips", {}}};
-  e.results = {{"y", {}}};
+  build_loop(m);
   for (const Target& t : carrying_targets()) {
     CompiledProgram compiled;
     auto s = open_compiled(m, t, 2, &compiled);
