@@ -171,6 +171,7 @@ void GroupBody::record(uint32_t input, const Coord& flat) {
   a.coeff.assign(axes_.size(), Dim(0));
   for (const CoordTerm& t : flat.terms)
     if (t.axis != kLaneAxis) a.coeff[t.axis] = t.coeff;
+  a.offset = flat.offset;
   a.opaque = !flat.opaque.empty();
   accesses_.push_back(std::move(a));
 }

@@ -26,6 +26,7 @@ struct IterAxis {
 struct EdgeAccess {
   uint32_t input = 0;              // group input; outputs: 0x80000000 + output number
   std::vector<Dim> coeff;          // per iteration axis
+  Dim offset;
   bool opaque = false;             // has terms that are not affine
 };
 

@@ -121,7 +121,7 @@ std::vector<std::pair<uint32_t, uint32_t>> in_place_pairs(const GroupBody& body)
       for (const EdgeAccess& a : body.accesses()) {
         if (a.input != i) continue;
         any = true;
-        all = all && !a.opaque && a.coeff == out->coeff;
+        all = all && !a.opaque && a.coeff == out->coeff && a.offset == out->offset;
       }
       if (any && all) pairs.push_back({i, o});
     }

@@ -52,6 +52,18 @@ TEST(Lower, AddRelu) {
   f.check({f.op(OpKind::kRelu, {f.op(OpKind::kAdd, {x, y})})}, 0, 0);
 }
 
+// Rotating the halves of a row reads elements that another one overwrites: not in place.
+TEST(Lower, RotatedHalvesAreNotInPlace) {
+  Fixture f;
+  ValueId x = f.input(DType::kF32, {4, 32});
+  auto half = [&](int64_t from) { return f.b.slice(x, {1}, Shape{Dim(from)}, Shape{Dim(from + 16)}, {1}).value(); };
+  f.g.set_outputs({f.op(OpKind::kMul, {f.op(OpKind::kConcat, {half(16), half(0)}, {{"axis", int64_t(1)}}), x})});
+  auto target = parse_target("cpu:x86-64-v4");
+  auto lowered = lower_group(f.g, *target);
+  ASSERT_TRUE(lowered.ok());
+  EXPECT_TRUE(lowered->in_place.empty());
+}
+
 TEST(Lower, ReshapeTranspose) {
   Fixture f;
   ValueId x = f.input(DType::kF32, {6, 32});
