@@ -3,30 +3,19 @@
 
 #include <algorithm>
 
-#include "codegen/contraction.h"
+#include "codegen/conv_facts.h"
 #include "ir/support/text.h"
 
 namespace nnc {
 
 namespace {
 
-struct ConvFacts {
-  const Node* node = nullptr;
-  ValueId x, w, bias, result;
-  size_t spatial = 2;
-  std::vector<Dim> kernel;         // graph dims
-  std::vector<int64_t> stride, dilation;
-  std::vector<Dim> pad_begin, reach;  // reach: extent of the padded input that is read
-  bool padded = false, packed = false;
-  int64_t group = 1;
-  Dim in_channels, out_channels;   // per group
-  DType acc = DType::kF32;
-};
-
 std::vector<int64_t> ints_or(const Node& n, std::string_view name, size_t count, int64_t value) {
   const std::vector<int64_t>& v = n.ints(name);
   return v.empty() ? std::vector<int64_t>(count, value) : v;
 }
+
+}  // namespace
 
 Result<ConvFacts> conv_facts(const Graph& g) {
   ConvFacts f;
@@ -69,6 +58,8 @@ Result<ConvFacts> conv_facts(const Graph& g) {
   }
   return f;
 }
+
+namespace {
 
 // Extents of the padded copy of the input: batch, reach..., channels.
 Shape padded_shape(const Graph& g, const ConvFacts& f) {
@@ -434,6 +425,7 @@ bool is_product(const ConvFacts& f) {
 Result<LoweredGroup> lower_convolution(const Graph& g, const Target& target, const LowerOptions& options) {
   NNC_ASSIGN(const ConvFacts f, conv_facts(g));
   if (is_product(f)) return lower_contraction(g, target, options);
+  if (target.is_cuda()) return lower_convolution_cuda(g, f, target, options);
   LoweredGroup out;
   SymbolTable& s = const_cast<Graph&>(g).symbols();
   const int bytes = dtype_bits(f.acc) / 8;
