@@ -51,10 +51,11 @@ class Outliner {
     const std::vector<NodeId> order = g_.order();
     number_units(order);
     connect(order);
+    find_left_over(order);
     for (size_t unit : topological()) {
       if (units_[unit].plan >= 0)
         NNC_TRY(make_group(plans_[static_cast<size_t>(units_[unit].plan)]));
-      else
+      else if (left_over_.count(units_[unit].node) == 0)
         NNC_TRY(move_node(units_[unit].node));
     }
     std::vector<ValueId> outputs;
@@ -191,7 +192,7 @@ class Outliner {
       locs.push_back(node.loc);
       for (size_t r = 0; r < node.results.size(); ++r) {
         local[node.results[r]] = region.node(inner).results[r];
-        if (own.count(n) && used_outside(node.results[r], own)) {
+        if (own.count(n) && used_outside(node.results[r], static_cast<size_t>(&plan - plans_.data()), own)) {
           outputs.push_back(region.node(inner).results[r]);
           results.push_back(node.results[r]);
         }
@@ -203,9 +204,28 @@ class Outliner {
     return {};
   }
 
-  bool used_outside(ValueId v, const std::set<NodeId>& own) const {
-    for (const Use& u : g_.value(v).uses)
-      if (!u.node.valid() || (!own.count(u.node) && unit_of_.count(u.node))) return true;
+  // Nodes that every reader makes again are left without use when the groups are made.
+  void find_left_over(const std::vector<NodeId>& order) {
+    for (size_t k = order.size(); k-- > 0;) {
+      const NodeId n = order[k];
+      if (units_[unit_of_.at(n)].plan >= 0 || std::none_of(copies_.begin(), copies_.end(), [&](const auto& c) { return c.count(n) > 0; })) continue;
+      bool read = false;
+      for (ValueId r : g_.node(n).results) {
+        for (const Use& u : g_.value(r).uses) read = read || !u.node.valid() || (left_over_.count(u.node) == 0 && !copied_into(n, unit_of_.at(u.node)));
+      }
+      if (!read) left_over_.insert(n);
+    }
+  }
+
+  bool used_outside(ValueId v, size_t plan, const std::set<NodeId>& own) const {
+    for (const Use& u : g_.value(v).uses) {
+      if (!u.node.valid()) return true;
+      if (own.count(u.node) || !unit_of_.count(u.node)) continue;
+      if (left_over_.count(u.node) == 0) return true;
+      for (size_t p = 0; p < copies_.size(); ++p) {
+        if (p != plan && copies_[p].count(u.node)) return true;
+      }
+    }
     return false;
   }
 
@@ -214,6 +234,7 @@ class Outliner {
   std::vector<Unit> units_;
   std::vector<std::set<NodeId>> copies_;  // by plan
   std::map<NodeId, size_t> unit_of_, position_;
+  std::set<NodeId> left_over_;
   std::map<ValueId, ValueId> map_;
 };
 

@@ -1,4 +1,4 @@
-// What passes make of real models: `pass_models MODEL.onnx [--dim NAME=N|LO..HI] [--level N] [--text] [--times] [--each] [--check [EXTENT]]` imports, simplifies, optimises for a default CPU, and prints nodes and
+// What passes make of real models: `pass_models MODEL.onnx [--dim NAME=N|LO..HI[/MULTIPLE]] [--level N] [--text] [--times] [--each] [--check [EXTENT]]` imports, simplifies, optimises for a default CPU, and prints nodes and
 // groups. With --each, every pass must report a change exactly where the text changes, and the text must parse back. With --check the module is evaluated before and after on random inputs. Exit code 1 where a pass fails or results differ.
 
 #include <chrono>
@@ -66,7 +66,9 @@ int main(int argc, char** argv) {
       const std::string spec = argv[++k];
       const size_t eq = spec.find('='), dots = spec.find("..");
       const int64_t lo = std::atoll(spec.c_str() + eq + 1), hi = dots == std::string::npos ? lo : std::atoll(spec.c_str() + dots + 2);
-      import.profiles[0].dims[spec.substr(0, eq)] = {lo, hi, dots == std::string::npos ? lo : std::min<int64_t>(hi, 128), 1};
+      const size_t slash = spec.find('/');
+      const int64_t multiple = slash == std::string::npos ? 1 : std::atoll(spec.c_str() + slash + 1);
+      import.profiles[0].dims[spec.substr(0, eq)] = {lo, hi, dots == std::string::npos ? lo : std::min<int64_t>(hi, 128), multiple};
     }
   }
   auto module = import_onnx_file(argv[1], import);
