@@ -1,5 +1,4 @@
-#include "ir/body.h"
-#include "ir/ops/bodies.h"
+#include "ir/ops/body_util.h"
 
 namespace nnc {
 namespace {
@@ -80,8 +79,8 @@ void body_where(BodyContext& c) { c.result = c.k().select(c.args[0], c.args[1], 
 
 void body_clip(BodyContext& c) {
   Expr v = c.args[0];
-  if (c.has(1)) v = c.k().max(v, c.args[1]);
-  if (c.has(2)) v = c.k().min(v, c.args[2]);
+  if (c.has(1)) v = max_with(c.k(), v, c.args[1]);
+  if (c.has(2)) v = min_with(c.k(), v, c.args[2]);
   c.result = v;
 }
 

@@ -1,6 +1,37 @@
 #include "ir/ops/body_util.h"
 
+#include <cmath>
+#include <optional>
+
 namespace nnc {
+
+namespace {
+
+// The value of a float constant that is no NaN.
+std::optional<double> float_constant(KernelBuilder& k, Expr e) {
+  const ExprNode& n = k.node(e);
+  const Expr inner = n.op == ExprOp::kSplat ? Expr{n.a} : e;
+  const ExprNode& c = k.node(inner);
+  if (c.op != ExprOp::kConst || !c.type.floating()) return std::nullopt;
+  const double v = load_f64(c.type.elem, &c.bits, 0);
+  return std::isnan(v) ? std::nullopt : std::optional(v);
+}
+
+}  // namespace
+
+// A NaN in x fails the comparison and stays. Where the bound is a zero, the comparison includes or excludes the other zero as the order of
+// zeros has it.
+Expr max_with(KernelBuilder& k, Expr x, Expr bound) {
+  const auto c = float_constant(k, bound);
+  if (!c) return k.max(x, bound);
+  return k.select(*c == 0 && !std::signbit(*c) ? k.le(x, bound) : k.lt(x, bound), bound, x);
+}
+
+Expr min_with(KernelBuilder& k, Expr x, Expr bound) {
+  const auto c = float_constant(k, bound);
+  if (!c) return k.min(x, bound);
+  return k.select(*c == 0 && std::signbit(*c) ? k.le(bound, x) : k.lt(bound, x), bound, x);
+}
 
 std::vector<Coord> axes_between(const Coords& coords, size_t begin, size_t end) {
   std::vector<Coord> out;

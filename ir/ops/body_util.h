@@ -7,6 +7,10 @@
 namespace nnc {
 
 inline Coord shifted(BodyContext& c, const Coord& a, const Dim& graph_dim) { return c.s.add(a, c.s.constant(c.s.dim(graph_dim))); }
+// max and min by their rules (NaN wins, -0 < +0), with fewer operations where the bound is a float constant: one comparison and a choice.
+Expr max_with(KernelBuilder& k, Expr x, Expr bound);
+Expr min_with(KernelBuilder& k, Expr x, Expr bound);
+
 // Axes [begin, end) of coordinates.
 std::vector<Coord> axes_between(const Coords& coords, size_t begin, size_t end);
 

@@ -1,5 +1,4 @@
-#include "ir/body.h"
-#include "ir/ops/bodies.h"
+#include "ir/ops/body_util.h"
 
 namespace nnc {
 namespace {
@@ -23,7 +22,7 @@ Expr gelu(KernelBuilder& k, Expr x, bool approximate) {
   return k.mul(half, k.add(one, k.math(ExprOp::kTanh, k.mul(num(k, x, kSqrtTwoOverPi), k.add(x, cube)))));
 }
 
-Expr clamped_to_unit(KernelBuilder& k, Expr v) { return k.max(num(k, v, 0), k.min(num(k, v, 1), v)); }
+Expr clamped_to_unit(KernelBuilder& k, Expr v) { return max_with(k, min_with(k, v, num(k, v, 1)), num(k, v, 0)); }
 
 Expr sign(KernelBuilder& k, Expr x) {
   const Expr zero = num(k, x, 0), one = num(k, x, 1), positive = k.lt(zero, x);
@@ -51,14 +50,14 @@ Expr unary(BodyContext& c, Expr x) {
     case OpKind::kTanh: return k.math(ExprOp::kTanh, x);
     case OpKind::kErf: return k.math(ExprOp::kErf, x);
     case OpKind::kSigmoid: return sigmoid(k, x);
-    case OpKind::kRelu: return is_unsigned ? x : k.max(x, num(k, x, 0));
+    case OpKind::kRelu: return is_unsigned ? x : max_with(k, x, num(k, x, 0));
     case OpKind::kGelu: return gelu(k, x, c.node.s("approximate") == "tanh");
     case OpKind::kSilu: return k.mul(x, sigmoid(k, x));
     case OpKind::kHardSigmoid: {
       const DType t = c.dtype(0);
-      return clamped_to_unit(k, k.add(k.mul(num(k, x, round_to(t, c.node.f("alpha"))), x), num(k, x, round_to(t, c.node.f("beta")))));
+      return clamped_to_unit(k, k.fma(x, num(k, x, round_to(t, c.node.f("alpha"))), num(k, x, round_to(t, c.node.f("beta")))));
     }
-    case OpKind::kHardSwish: return k.mul(x, clamped_to_unit(k, k.add(k.div(x, num(k, x, 6)), num(k, x, 0.5))));
+    case OpKind::kHardSwish: return k.mul(x, clamped_to_unit(k, k.fma(x, num(k, x, 1.0 / 6), num(k, x, 0.5))));
     case OpKind::kFloor: return k.unary(ExprOp::kFloor, x);
     case OpKind::kCeil: return k.unary(ExprOp::kCeil, x);
     case OpKind::kRound: return k.unary(ExprOp::kRoundEven, x);
