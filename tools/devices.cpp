@@ -1,7 +1,6 @@
 // `nnc devices`: what this machine can run programs on, and why not where it cannot.
 
-#include <dlfcn.h>
-
+#include "codegen/api/device.h"
 #include "codegen/host_compiler.h"
 #include "codegen/target.h"
 #include "ir/support/text.h"
@@ -28,25 +27,15 @@ DeviceRow cpu_row() {
   return d;
 }
 
-// Whether the library can be opened; its code is not used.
-std::string missing_library(const char* name) {
-  void* library = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
-  if (library == nullptr) return cat(name, " cannot be opened");
-  dlclose(library);
-  return {};
-}
-
-DeviceRow cuda_row() {
-  DeviceRow d{"cuda", "NVIDIA device", missing_library("libcuda.so.1"), {}, {}};
-  if (d.reason.empty()) d.reason = "this version does not run programs on it";
-  else d.reason = cat("no driver: ", d.reason);
-  return d;
+DeviceRow other_row(std::string name, std::string what, std::vector<std::string> targets) {
+  const auto device = open_device(name);
+  return {std::move(name), std::move(what), device.ok() ? std::string() : device.error().message, std::move(targets), {}};
 }
 
 }  // namespace
 
 Result<int> devices_command(const Arguments& a, Console& console) {
-  const std::vector<DeviceRow> rows = {cpu_row(), {"cuda-emu", "CUDA kernels on the host", "libnnc_emu.so is not part of this build", {}, {}}, cuda_row()};
+  const std::vector<DeviceRow> rows = {cpu_row(), other_row("cuda-emu", "CUDA kernels on the host", {"cuda-emu:sm_80", "cuda-emu:sm_90"}), other_row("cuda", "NVIDIA device", {"cuda:sm_80", "cuda:sm_90"})};
   const auto compiler = host_compiler_version();
   if (console.json()) {
     JsonWriter w = begin_document("devices", a);

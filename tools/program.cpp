@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <chrono>
 
+#include "codegen/api/device.h"
 #include "codegen/api/load.h"
 #include "ir/support/text.h"
-#include "runtime/cpu_device.h"
 #include "runtime/thread_pool.h"
 #include "tools/command.h"
 
@@ -114,13 +114,9 @@ Result<int> threads_from(const Arguments& a) {
 }
 
 Result<std::shared_ptr<Device>> make_device(const Arguments& a, int threads) {
-  const std::string name = a.text("device", "cpu");
-  if (name == "cpu") {
-    ThreadPoolOptions pool;
-    pool.threads = threads;
-    return make_cpu_device(pool);
-  }
-  return Error(Code::kNoDevice, cat("the device ", quote(name), " is not available in this build")).with("try: nnc devices, or --device cpu");
+  DeviceOptions options;
+  options.threads = threads;
+  return open_device(a.text("device", "cpu"), options);
 }
 
 std::string counts_text(const CodeCounts& n, std::string_view device) {
@@ -144,7 +140,7 @@ namespace {
 
 Status build_model(const Arguments& a, Console& console, const std::shared_ptr<Device>& device, int64_t seed, Prepared* out, Budget& budget) {
   const Interface& interface = out->model.interface;
-  NNC_ASSIGN(const BuildOptions build, build_options(a, "cpu"));
+  NNC_ASSIGN(const BuildOptions build, build_options(a, default_target(a.text("device", "cpu"))));
   const Target& target = build.targets.back();  // "cpu" lists this machine's own level last
   if (!device->runs(target.name)) return Error(Code::kIncompatible, cat("the device ", quote(device->name()), " does not run programs for ", target.name)).with(cat("try: --device ", target.name.substr(0, target.name.find(':'))));
   // Values of random inputs wait for the module, which knows how large an index may be; their sizes do not.
