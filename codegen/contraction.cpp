@@ -19,8 +19,9 @@ Tiling choose_tiling(const Target& t, const SymbolTable& s, const Dim& rows, con
   const int budget = std::max(4, (t.vector_registers >= 32 ? 24 : 12) / per_panel);  // accumulators, in panels
   const int64_t m = s.typical(rows), panels = (s.typical(columns) + kPanel - 1) / kPanel;
   if (t.kind == TargetKind::kVm) {
+    // Registers cost nothing there; what counts is how many products follow each load and each step of an index.
     x.rows = static_cast<int>(std::min<int64_t>(8, m));
-    x.panels = 1;
+    x.panels = static_cast<int>(std::clamp<int64_t>(panels, 1, 4));
   } else if (m <= 2) {
     x.rows = 1;
     x.panels = static_cast<int>(std::min<int64_t>(panels, budget >= 24 ? 8 : 4));
