@@ -1,12 +1,16 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <clocale>
 #include <cstdlib>
 #include <random>
 
 #include "codegen/artifact_writer.h"
 #include "ir/base/cpu_features.h"
 #include "ir/support/file.h"
+#include "ir/support/spawn.h"
 #include "ir/support/text.h"
 #include "ir/text.h"
 #include "runtime/artifact.h"
@@ -49,13 +53,15 @@ class ArtifactTest : public testing::Test {
   }
   std::string path(std::string_view name) const { return cat(dir_->path(), "/", name); }
 
-  static CompiledProgram compile(const char* target) {
+  static CompiledProgram compile(const char* target, int parallel = 2, bool use_cache = true) {
     auto m = parse_module(kModel);
     EXPECT_TRUE(m.ok()) << (m.ok() ? "" : m.error().str());
     auto t = parse_target(target);
     EXPECT_TRUE(t.ok());
     CompileOptions options;
     options.native = t->kind == TargetKind::kCpu;
+    options.host.parallel = parallel;
+    options.host.use_cache = use_cache;
     EXPECT_TRUE(simplify_module(**m, options).ok());
     auto p = compile_for_target(**m, *t, options);
     EXPECT_TRUE(p.ok()) << (p.ok() ? "" : p.error().str());
@@ -158,6 +164,34 @@ TEST_F(ArtifactTest, TargetsShareConstantsAndTheBestIsTaken) {
   EXPECT_FALSE((*a)->trusted());
 }
 
+// Neither folder nor user, locale, cache or number of threads show in an artifact.
+TEST_F(ArtifactTest, EqualInputGivesEqualBytes) {
+  const auto make = [&](int parallel, bool use_cache) {
+    const std::vector<CompiledProgram> programs{compile("cpu:x86-64-v3", parallel, use_cache), compile("cpu:vm")};
+    return *artifact_bytes({programs, kModel, {{"b", "2"}, {"a", "1"}}});
+  };
+  const Bytes first = make(2, true);
+  char here[4096];
+  ASSERT_NE(::getcwd(here, sizeof here), nullptr);
+  const std::string home = std::getenv("HOME") ? std::getenv("HOME") : "";
+  ASSERT_EQ(::chdir(dir_->path().c_str()), 0);
+  setenv("HOME", "/nowhere", 1);
+  setenv("USER", "somebody", 1);
+  setenv("SOURCE_DATE_EPOCH", "1", 1);
+  for (const char* name : {"de_DE.UTF-8", "de_DE", "fr_FR.UTF-8"})  // a decimal comma, where the system has one
+    if (std::setlocale(LC_ALL, name)) break;
+  const Bytes second = make(1, false);
+  std::setlocale(LC_ALL, "C");
+  unsetenv("SOURCE_DATE_EPOCH");
+  setenv("HOME", home.c_str(), 1);
+  ASSERT_EQ(::chdir(here), 0);
+  EXPECT_EQ(first, second);
+  for (const std::string& trace : {home, dir_->path()}) {
+    if (trace.size() < 3) continue;
+    EXPECT_EQ(std::search(first.begin(), first.end(), trace.begin(), trace.end()), first.end()) << trace;
+  }
+}
+
 TEST_F(ArtifactTest, ListOfTrustIsPrivate) {
   const Digest d = sha256("x");
   EXPECT_FALSE(*is_trusted(d));
@@ -206,6 +240,42 @@ TEST_F(ArtifactTest, StoredArtifactStillOpens) {
   auto a = Artifact::open(stored);
   ASSERT_TRUE(a.ok()) << a.error().str();
   EXPECT_EQ((*a)->program(0).entries.size(), 3u);
+}
+
+// A file with planted code: it leaves a mark when it is loaded. Only a caller who vouches for the file gets it loaded.
+TEST_F(ArtifactTest, NativeCodeOfAnUntrustedFileNeverRuns) {
+  std::vector<CompiledProgram> programs{compile("cpu:x86-64-v3"), compile("cpu:vm")};
+  SpawnRequest compiler;
+  compiler.program = "/usr/bin/g++";
+  compiler.arguments = {"-shared", "-fPIC", "-x", "c++", "-", "-o", path("planted.so")};
+  std::string source = cat("#include <cstdio>\n__attribute__((constructor)) static void mark() { fclose(fopen(\"", path("mark"), "\", \"w\")); }\n");
+  for (const PlanKernel& k : programs[0].program.kernels) append(source, "extern \"C\" void ", k.name, "() {}\n");
+  compiler.input = bytes_of(source);
+  auto built = spawn(compiler);
+  ASSERT_TRUE(built.ok() && built->ok()) << (built.ok() ? built->err : built.error().str());
+  for (NativeUnit& u : programs[0].units) u.code.clear();
+  programs[0].units[0].code = *read_file(path("planted.so"), 1 << 20);
+  programs[0].units[0].kernels.clear();
+  for (uint32_t k = 0; k < programs[0].program.kernels.size(); ++k) programs[0].units[0].kernels.push_back(k);
+  ASSERT_TRUE(write_artifact(path("m.nnb"), {programs, "", {}}).ok());
+  const auto marked = [&] { return ::access(path("mark").c_str(), F_OK) == 0; };
+
+  auto a = Artifact::open(path("m.nnb"), {ArtifactTrust::kList, true});
+  ASSERT_TRUE(a.ok()) << a.error().str();
+  EXPECT_EQ(run(**a, {}).error().code, Code::kUntrusted);
+  LoadOptions named = interpreted();
+  expect_right(run(**a, named));
+  named.target = "cpu:x86-64-v3";
+  expect_right(run(**a, named));
+  named.require_native = true;
+  EXPECT_FALSE(run(**a, named).ok());
+  EXPECT_FALSE(marked());
+
+  a = Artifact::open(path("m.nnb"), {ArtifactTrust::kCaller});
+  ASSERT_TRUE(a.ok()) << a.error().str();
+  if (!missing_features(programs[0].program.features, machine_features()).empty()) GTEST_SKIP() << "the machine has no AVX2";
+  EXPECT_TRUE(run(**a, {}).ok());
+  EXPECT_TRUE(marked());
 }
 
 TEST_F(ArtifactTest, EveryTruncationIsAnError) {
