@@ -9,6 +9,7 @@ namespace nnc {
 namespace {
 
 constexpr int64_t kMaxFloatDen = 4096;
+constexpr int64_t kEndless = int64_t(1) << 29;
 
 // Greatest common factor of `start` and all coefficients.
 int64_t content(const Dim& d, int64_t start) {
@@ -213,6 +214,10 @@ SliceBounds clamp_slice(SymbolTable& t, const Dim& n, const Dim& start, const Di
   const Dim lo = step > 0 ? Dim(0) : Dim(-1), hi = step > 0 ? n : t.sub(n, Dim(1));
   const auto place = [&](const Dim& p) {
     if (p.is_const() && p.constant() >= kDimMax) return hi;
+    // "To the end", as exporters write it: an input's extent beyond it is refused at the call.
+    const auto input = n.as_symbol();
+    if (p.is_const() && p.constant() >= kEndless && input && t[*input].kind == SymKind::kInput && t.narrow(*input, INT64_MIN, p.constant()))
+      return hi;
     if (p.is_const() && p.constant() < -kDimMax) return lo;
     Dim q = p;
     const Ternary negative = t.at_most(p, int64_t(-1));

@@ -1,10 +1,11 @@
-// One spelling for each meaning: views that do nothing disappear and chains of views become one, what shape inference knows becomes constants and dims,
-// branches that are decided are taken. Nothing here changes a number.
+// One spelling for each meaning: views that do nothing disappear and chains of views become one, what shape inference knows becomes
+// constants and dims, branches that are decided are taken. Nothing here changes a number.
 
 #include <algorithm>
 #include <cmath>
 
 #include "ir/support/text.h"
+#include "passes/conv_rules.h"
 #include "passes/inline_region.h"
 #include "passes/layout.h"
 #include "passes/rules.h"
@@ -50,7 +51,6 @@ Result<bool> reshape_rule(Rewriter& rw, NodeId id) {
   return replace_if_same(rw, id, v);
 }
 
-
 Result<bool> transpose_rule(Rewriter& rw, NodeId id) {
   Graph& g = rw.graph();
   const Node node = g.node(id);
@@ -73,9 +73,12 @@ Result<bool> keepdims_rule(Rewriter& rw, NodeId id) {
   Graph& g = rw.graph();
   const Node node = g.node(id);
   const Node* fold = def_of(g, node.operands[0]);
-  if (fold == nullptr || (fold->kind != OpKind::kReduce && fold->kind != OpKind::kArgReduce) || fold->i("keepdims") != 0 || !single_use(g, node.operands[0])) return false;
+  if (fold == nullptr || (fold->kind != OpKind::kReduce && fold->kind != OpKind::kArgReduce) || fold->i("keepdims") != 0 ||
+      !single_use(g, node.operands[0]))
+    return false;
   Shape kept = g.type(fold->operands[0]).shape;
-  if (fold->kind == OpKind::kArgReduce) kept[static_cast<size_t>(fold->i("axis"))] = 1;
+  if (fold->kind == OpKind::kArgReduce)
+    kept[static_cast<size_t>(fold->i("axis"))] = 1;
   else
     for (int64_t axis : fold->ints("axes")) kept[static_cast<size_t>(axis)] = 1;
   if (node.dims("shape") != kept) return false;
@@ -91,8 +94,8 @@ size_t real_axes(const Shape& shape, size_t begin, size_t end) {
   return n;
 }
 
-// Reshapes that only split axes stand before transposes, those that only merge axes behind them: then reshapes meet and become one, and what is split again right away
-// is never merged.
+// Reshapes that only split axes stand before transposes, those that only merge axes behind them: then reshapes meet and become one, and
+// what is split again right away is never merged.
 Result<bool> split_rule(Rewriter& rw, NodeId id) {
   Graph& g = rw.graph();
   const Node node = g.node(id);
@@ -358,7 +361,8 @@ Result<bool> if_rule(Rewriter& rw, NodeId id) {
   return true;
 }
 
-// Constants and dims are made inside a region rather than handed in: the region then folds and packs them like any others. The inputs that nobody reads go with dce.
+// Constants and dims are made inside a region rather than handed in: the region then folds and packs them like any others. The inputs that
+// nobody reads go with dce.
 Result<bool> capture_rule(Rewriter& rw, NodeId id) {
   Graph& g = rw.graph();
   const Node node = g.node(id);
@@ -400,6 +404,7 @@ constexpr RuleEntry kRules[] = {
     {OpKind::kMax, relu_rule},
     {OpKind::kClip, relu_rule},
     {OpKind::kReduce, reduce_rule},
+    {OpKind::kConv, conv_unit_axis_rule},
     {OpKind::kIf, if_rule},
     {OpKind::kIf, capture_rule},
     {OpKind::kLoop, capture_rule},
