@@ -83,7 +83,7 @@ class Grower {
     int place = next_place_;
     if (f_.lowering(id) == Lowering::kElem) {
       const std::optional<int> at = elementwise_place(v, n);
-      if (!at) return false;
+      if (!at || only_for_folds(v, id)) return false;
       place = *at;
     } else if (n.kind == OpKind::kReshape || n.kind == OpKind::kTranspose) {
       if (!single_use(f_.g, v) || !stores_in_order(f_, id)) return false;
@@ -100,6 +100,14 @@ class Grower {
     if (place == next_place_) ++next_place_;
     chain_.push_back(n.results[0]);
     return true;
+  }
+
+  // v is given out in any case, and what is made of it goes into folds alone: they make it themselves instead of loading it too.
+  bool only_for_folds(ValueId v, NodeId id) const {
+    if (single_use(f_.g, v)) return false;
+    bool leaves = false;
+    const std::vector<NodeId> readers = f_.readers(f_.node(id).results[0], &leaves);
+    return !leaves && !is_costly(f_.node(id)) && std::all_of(readers.begin(), readers.end(), [&](NodeId r) { return f_.lowering(r) == Lowering::kFold; });
   }
 
   // A reshape is free outside; inside it is worth something only where more follows.
