@@ -32,7 +32,7 @@ Dim KernelBuilder::import_dim(const SymbolTable& outer, const Dim& d) {
 
 // Quotients and the like keep their definition, which proofs of bounds need; what the kernel could not spell is a value of the launch.
 Dim KernelBuilder::import_symbol(const SymbolTable& outer, SymbolId from) {
-  const Symbol o = outer[from];
+  const Symbol& o = outer[from];
   if (o.kind == SymKind::kDerived && (o.op == SymOp::kFloorDiv || o.op == SymOp::kMod || o.op == SymOp::kMin || o.op == SymOp::kMax)) {
     const Dim a = import_dim(outer, o.a), b = import_dim(outer, o.b);
     switch (o.op) {

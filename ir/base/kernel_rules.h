@@ -67,6 +67,9 @@ template <class F> void for_exprs(const Stmt& s, F&& f) {
   for (ExprId e : {s.index, s.index2, s.value, s.mask, s.other})
     if (e.valid()) f(e);
 }
+// Invariant 4, part of verify_kernel (kernel_uniform.cpp). The kernel is well formed.
+void verify_uniformity(const Kernel& k, std::vector<KernelProblem>& problems);
+
 // The statement gives its variable a first value (as opposed to `set`).
 bool defines_var(const Stmt& s);
 
