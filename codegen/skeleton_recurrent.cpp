@@ -1,5 +1,5 @@
 // LSTM: a task is one sequence in one direction and walks its time steps. Each gate's sum is a dot product along the weights' rows (vectors along the inner axis, four rows at a time, one tree at the end), then the cell is updated
-// with vectors along the hidden axis. The state lives in scratch, in the accumulator's type, two halves taking turns.
+// with vectors along the hidden axis. The state lives in scratch, in the accumulator's type, two halves taking turns. CUDA: a block is one sequence, its threads share the units out and meet after the sums and after the update.
 
 #include <algorithm>
 
@@ -30,10 +30,12 @@ Activation activation(const Node& node, size_t at) {
   return {names && !names->empty() ? std::string_view((*names)[at]) : kDefaults[at % 3], number("activation_alpha"), number("activation_beta")};
 }
 
+constexpr int kCudaThreads = 128;
+
 class LstmBuilder {
  public:
   LstmBuilder(const Graph& g, const Target& t, const LstmFacts& f)
-      : k(group_name(g)), body(k, g, t), args(k, body), g_(g), f_(f), node_(*f.node) {
+      : k(group_name(g), t.is_cuda() ? kCudaThreads : 1), threads_(t.is_cuda() ? kCudaThreads : 1), body(k, g, t), args(k, body), g_(g), f_(f), node_(*f.node) {
     for (uint32_t i = 0; i < g.inputs().size(); ++i) args.input(i);
     for (uint32_t o = 0; o < g.outputs().size(); ++o) args.output(o);
     lanes_ = t.kind == TargetKind::kVm ? 64 : t.lanes(dtype_bits(f.acc) / 8);
@@ -56,6 +58,7 @@ class LstmBuilder {
       put(k.add(base_, j), initial(5, j, lanes, mask), mask);
       put(k.add(cell_, j), initial(6, j, lanes, mask), mask);
     });
+    meet();
     length_ = k.dim(body.dim(f_.steps));
     if (has(4)) length_ = k.let("length", k.max(k.index(0), k.min(length_, k.cast(g_.type(node_.operands[4]).dtype == DType::kI64 ? ExprOp::kCastTrunc : ExprOp::kCastSext, read(4, {b_}, 1, {}), KType::index()))));
     k.for_("t", k.index(0), length_, 1, [&](Expr t) { step(t); });
@@ -63,10 +66,15 @@ class LstmBuilder {
   }
 
   KernelBuilder k;
+  const int threads_;
   GroupBody body;
   ArgRecorder args;
 
  private:
+  void meet() {
+    if (threads_ > 1) k.barrier();
+  }
+  Expr first_of_thread(int64_t step) { return threads_ > 1 ? k.mul(k.thread(), k.index(step)) : k.index(0); }
   bool has(size_t i) const { return i < node_.operands.size() && node_.operands[i].valid(); }
 
   // Operand i at flat-free coordinates; the last one carries the lanes.
@@ -103,8 +111,11 @@ class LstmBuilder {
 
   void over_hidden(const std::function<void(Expr j, int lanes, Expr mask)>& f) {
     const int64_t h = f_.hidden, vectors = h / lanes_;
-    if (vectors > 0) k.for_("j", k.index(0), k.index(vectors * lanes_), lanes_, [&](Expr j) { f(j, lanes_, {}); });
-    if (h % lanes_) f(k.index(vectors * lanes_), lanes_, k.lt(k.iota(lanes_), k.splat(k.index(h % lanes_), lanes_)));
+    if (vectors > 0) k.for_("j", first_of_thread(lanes_), k.index(vectors * lanes_), int64_t(lanes_) * threads_, [&](Expr j) { f(j, lanes_, {}); });
+    if (h % lanes_ == 0) return;
+    auto tail = [&] { f(k.index(vectors * lanes_), lanes_, k.lt(k.iota(lanes_), k.splat(k.index(h % lanes_), lanes_))); };
+    if (threads_ > 1) k.if_(k.eq(k.thread(), k.index(0)), tail);
+    else tail();
   }
 
   // sum[r] += dot(weights row, vector) for the four gates of unit j, lanes along the inner axis.
@@ -135,7 +146,7 @@ class LstmBuilder {
       at = k.let("at", k.add(k.mul(d_, backwards), k.mul(k.sub(k.index(1), d_), t)));
     const Expr turn = k.let("turn", k.floormod(t, k.index(2)));
     const Expr now = k.let("h0", k.add(base_, k.mul(turn, k.index(h)))), next = k.let("h1", k.add(base_, k.mul(k.sub(k.index(1), turn), k.index(h))));
-    k.for_("j", k.index(0), k.index(h), 1, [&](Expr j) {
+    k.for_("j", first_of_thread(1), k.index(h), threads_, [&](Expr j) {
       std::vector<VarId> acc;
       for (int gate = 0; gate < 4; ++gate) acc.push_back(k.mut("z", num(0, lanes_)));
       accumulate(acc, 1, j, body.dim(f_.inputs), [&](Expr p, Expr mask) { return wide(f_.batch_first ? read(0, {b_, at, p}, lanes_, mask) : read(0, {at, b_, p}, lanes_, mask)); });
@@ -148,7 +159,9 @@ class LstmBuilder {
         put(k.add(sums_, row), z, {});
       }
     });
+    meet();
     over_hidden([&](Expr j, int lanes, Expr mask) { update(at, next, j, lanes, mask); });
+    meet();
   }
 
   Expr clipped(Expr z, int lanes) {
