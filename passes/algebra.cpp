@@ -1,5 +1,6 @@
-// Identities that hold bit for bit (-0 and NaN included), and two reassociations that everybody makes: constant scales and shifts per channel move into the
-// constant weights and bias of the convolution or product before them, computed in f64 and rounded once; constant factors of a product's operands move behind it.
+// Identities that hold bit for bit (-0 and NaN included), and two reassociations that everybody makes: constant scales and shifts per
+// channel move into the constant weights and bias of the convolution or product before them, computed in f64 and rounded once; constant
+// factors of a product's operands move behind it.
 
 #include <algorithm>
 #include <cmath>
@@ -26,7 +27,8 @@ Result<bool> add_rule(Rewriter& rw, NodeId id) {
   Graph& g = rw.graph();
   const Node node = g.node(id);
   const std::optional<double> c = uniform_value(g, node.operands[1]);
-  if (c && *c == 0 && (is_int_value(g, node.operands[1]) || std::signbit(*c) == (node.kind == OpKind::kAdd))) return replace_by_operand(rw, id, node.operands[0]);
+  if (c && *c == 0 && (is_int_value(g, node.operands[1]) || std::signbit(*c) == (node.kind == OpKind::kAdd)))
+    return replace_by_operand(rw, id, node.operands[0]);
   // a + -b is a - b, and the other way round.
   if (!is(g, node.operands[1], OpKind::kNeg)) return false;
   const OpKind opposite = node.kind == OpKind::kAdd ? OpKind::kSub : OpKind::kAdd;
@@ -125,7 +127,9 @@ Result<bool> conv_pad_rule(Rewriter& rw, NodeId id) {
   Graph& g = rw.graph();
   const Node node = g.node(id);
   const Node* pad = def_of(g, node.operands[0]);
-  if (pad == nullptr || pad->kind != OpKind::kPad || pad->s("mode") != "constant" || node.s("auto_pad") != "notset" || node.s("layout") != "nchw") return false;
+  if (pad == nullptr || pad->kind != OpKind::kPad || pad->s("mode") != "constant" || node.s("auto_pad") != "notset" ||
+      node.s("layout") != "nchw")
+    return false;
   if (pad->operands.size() > 1 && !is_uniform(g, pad->operands[1], 0)) return false;
   const Shape before = pad->dims("before"), after = pad->dims("after");
   if (!before[0].is_const(0) || !before[1].is_const(0) || !after[0].is_const(0) || !after[1].is_const(0)) return false;
@@ -186,12 +190,11 @@ Result<bool> absorb(Rewriter& rw, NodeId root, ValueId linear, const ChannelAffi
   const Node node = *def_of(g, linear);
   Builder b = rw.at(root);
   std::vector<ValueId> operands = node.operands;
-  if (!affine.scale.empty()) {
-    NNC_ASSIGN(operands[1], b.constant(scale_outputs(node, *const_value(g, operands[1]), affine.scale)));
-  }
+  if (!affine.scale.empty()) { NNC_ASSIGN(operands[1], b.constant(scale_outputs(node, *const_value(g, operands[1]), affine.scale))); }
   std::vector<double> bias(linear_outputs(g, node), 0.0);
   if (operands.size() > 2) bias = doubles_of(*const_value(g, operands[2]));
-  for (size_t k = 0; k < bias.size(); ++k) bias[k] = bias[k] * (affine.scale.empty() ? 1.0 : affine.scale[k]) + (affine.shift.empty() ? 0.0 : affine.shift[k]);
+  for (size_t k = 0; k < bias.size(); ++k)
+    bias[k] = bias[k] * (affine.scale.empty() ? 1.0 : affine.scale[k]) + (affine.shift.empty() ? 0.0 : affine.shift[k]);
   const bool biased = std::any_of(bias.begin(), bias.end(), [](double v) { return v != 0; });
   if (node.kind == OpKind::kMatMul) {
     NNC_ASSIGN(ValueId v, b.op(node.kind, operands, attr_list_of(node)));
@@ -244,13 +247,16 @@ Result<bool> channel_affine_rule(Rewriter& rw, NodeId id) {
   std::optional<std::vector<double>> v = channel_vector(g, node.operands[1], g.type(x).rank(), axis, channels.constant());
   if (!v) return false;
   ChannelAffine affine;
-  if (node.kind == OpKind::kMul) affine.scale = std::move(*v);
-  else affine.shift = std::move(*v);
+  if (node.kind == OpKind::kMul)
+    affine.scale = std::move(*v);
+  else
+    affine.shift = std::move(*v);
   if (node.kind == OpKind::kSub) std::transform(affine.shift.begin(), affine.shift.end(), affine.shift.begin(), std::negate<>());
   return absorb(rw, id, x, affine);
 }
 
-// (s a) b is s (a b): one factor behind the product instead of one per element before it. Constant factors only; the other reassociation that is made.
+// (s a) b is s (a b): one factor behind the product instead of one per element before it. Constant factors only; the other reassociation
+// that is made.
 Result<bool> operand_scale_rule(Rewriter& rw, NodeId id) {
   Graph& g = rw.graph();
   const Node node = g.node(id);

@@ -18,28 +18,31 @@ template <class T> void add_bytes(std::string& key, const T& v) {
 
 void add_attr(std::string& key, const SymbolTable& symbols, const AttrValue& a) {
   add_bytes(key, static_cast<uint8_t>(a.index()));
-  std::visit([&](const auto& v) {
-    using T = std::decay_t<decltype(v)>;
-    if constexpr (std::is_same_v<T, int64_t> || std::is_same_v<T, double> || std::is_same_v<T, DType>) {
-      add_bytes(key, v);
-    } else if constexpr (std::is_same_v<T, ConstId>) {
-      add_bytes(key, v.v);
-    } else if constexpr (std::is_same_v<T, std::string>) {
-      append(key, v.size(), ":", v);
-    } else if constexpr (std::is_same_v<T, Shape>) {
-      append(key, symbols.str(v));
-    } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
-      for (const std::string& s : v) append(key, s.size(), ":", s);
-    } else if constexpr (std::is_same_v<T, std::vector<int64_t>> || std::is_same_v<T, std::vector<double>>) {
-      append(key, v.size(), ":");
-      for (auto x : v) add_bytes(key, x);
-    }
-  }, a);
+  std::visit(
+      [&](const auto& v) {
+        using T = std::decay_t<decltype(v)>;
+        if constexpr (std::is_same_v<T, int64_t> || std::is_same_v<T, double> || std::is_same_v<T, DType>) {
+          add_bytes(key, v);
+        } else if constexpr (std::is_same_v<T, ConstId>) {
+          add_bytes(key, v.v);
+        } else if constexpr (std::is_same_v<T, std::string>) {
+          append(key, v.size(), ":", v);
+        } else if constexpr (std::is_same_v<T, Shape>) {
+          append(key, symbols.str(v));
+        } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+          for (const std::string& s : v) append(key, s.size(), ":", s);
+        } else if constexpr (std::is_same_v<T, std::vector<int64_t>> || std::is_same_v<T, std::vector<double>>) {
+          append(key, v.size(), ":");
+          for (auto x : v) add_bytes(key, x);
+        }
+      },
+      a);
 }
 
 bool mergeable(const Node& node) {
   if (!(node.def().traits & kPure) || !node.regions.empty() || node.results.empty()) return false;
-  return std::none_of(node.attrs.begin(), node.attrs.end(), [](const AttrValue& a) { return std::holds_alternative<std::vector<SymbolId>>(a); });
+  return std::none_of(node.attrs.begin(), node.attrs.end(),
+                      [](const AttrValue& a) { return std::holds_alternative<std::vector<SymbolId>>(a); });
 }
 
 std::string key_of(const Graph& g, const Node& node) {

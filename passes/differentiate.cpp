@@ -1,5 +1,5 @@
-// Reverse mode. A region's gradient is a region of its own: it gets the operands of the forward one (and, for a loop, the carried values of each iteration, stacked), computes everything
-// inside again and differentiates that.
+// Reverse mode. A region's gradient is a region of its own: it gets the operands of the forward one (and, for a loop, the carried values of
+// each iteration, stacked), computes everything inside again and differentiates that.
 
 #include "passes/differentiate.h"
 
@@ -40,7 +40,8 @@ class Backward {
   Status add(ValueId v, ValueId gradient) {
     if (!gradient.valid() || depends_.count(v) == 0) return {};
     if (g_.type(gradient) != g_.type(v)) {
-      return Error(Code::kInternal, cat("a gradient is ", type_str(g_.symbols(), g_.type(gradient)), ", its value ", type_str(g_.symbols(), g_.type(v))));
+      return Error(Code::kInternal,
+                   cat("a gradient is ", type_str(g_.symbols(), g_.type(gradient)), ", its value ", type_str(g_.symbols(), g_.type(v))));
     }
     ValueId& sum = sums_[v];
     if (!sum.valid()) {
@@ -104,7 +105,8 @@ class Backward {
 
   // if(c, captures, gradients of the results): each region computes its branch again and gives the gradients of the captures.
   Status if_gradient(const Node& node, const std::vector<ValueId>& grads) {
-    if (!node.symbols("result_symbols").empty()) return Error(Code::kNoGradient, "the gradient of an if whose branches have results of different extents is not known");
+    if (!node.symbols("result_symbols").empty())
+      return Error(Code::kNoGradient, "the gradient of an if whose branches have results of different extents is not known");
     const std::vector<size_t> wrt = differentiable(node, 1);
     std::vector<ValueId> operands = node.operands;
     std::vector<size_t> seeded;  // results with a gradient
@@ -154,7 +156,9 @@ class Backward {
 // A loop that runs exactly its trip count, with carried values that keep their extents.
 Status check_loop(const Graph& g, const Node& node) {
   const Graph& body = g.region(node.regions[0]);
-  if (!node.operands[0].valid()) return Error(Code::kNoGradient, "a loop without a trip count has no gradient: its iterations are not known").with("try: give it a trip count");
+  if (!node.operands[0].valid())
+    return Error(Code::kNoGradient, "a loop without a trip count has no gradient: its iterations are not known")
+        .with("try: give it a trip count");
   const bool stops = (node.operands.size() > 1 && node.operands[1].valid()) || body.outputs()[0] != body.inputs()[1];
   if (stops) return Error(Code::kNoGradient, "a loop that its condition may end has no gradient: its iterations are not known");
   if (!node.symbols("carried_symbols").empty() || !node.symbols("result_symbols").empty()) {
@@ -230,7 +234,8 @@ Status Backward::loop_gradient(const Node& node, const std::vector<ValueId>& gra
   std::vector<ValueId> inputs = {i, condition};
   for (size_t k = 2; k < operands.size(); ++k) {
     // An absent operand has an input of the forward region's type, which nobody reads.
-    inputs.push_back(region.add_input(operands[k].valid() ? g_.type(operands[k]) : forward.type(forward.inputs()[k - first_invariant + first])));
+    inputs.push_back(
+        region.add_input(operands[k].valid() ? g_.type(operands[k]) : forward.type(forward.inputs()[k - first_invariant + first])));
   }
   const ValueId trips = inputs[2 + carried_back];
   NNC_ASSIGN(const ValueId one, b.constant(Tensor::scalar_i64(1)));
@@ -261,7 +266,8 @@ Status Backward::loop_gradient(const Node& node, const std::vector<ValueId>& gra
     outputs.push_back(g);
   }
   region.set_outputs(std::move(outputs));
-  NNC_ASSIGN(const std::vector<ValueId> results, b_.ops(OpKind::kLoop, std::move(operands), {{"carried", static_cast<int64_t>(carried_back)}, {"scan", int64_t{0}}}, {id}));
+  NNC_ASSIGN(const std::vector<ValueId> results,
+             b_.ops(OpKind::kLoop, std::move(operands), {{"carried", static_cast<int64_t>(carried_back)}, {"scan", int64_t{0}}}, {id}));
   for (size_t k = 0; k < floats.size(); ++k) NNC_TRY(add(node.operands[2 + floats[k]], results[k]));
   for (size_t k = 0; k < invariants.size(); ++k) NNC_TRY(add(node.operands[invariants[k]], results[floats.size() + k]));
   return {};
@@ -273,10 +279,12 @@ Result<std::vector<ValueId>> differentiate(Graph& g, ValueId loss, std::span<con
   const Type type = g.type(loss);
   const Dim count = g.symbols().mul(type.shape);
   if (!takes_gradient(type) || !count.is_const(1)) {
-    return Error(Code::kUsage, cat("a gradient is that of one float number; the loss is ", type_pretty(g.symbols(), type))).with("try: the mean or the sum of it");
+    return Error(Code::kUsage, cat("a gradient is that of one float number; the loss is ", type_pretty(g.symbols(), type)))
+        .with("try: the mean or the sum of it");
   }
   for (ValueId v : wrt) {
-    if (!takes_gradient(g.type(v))) return Error(Code::kUsage, cat("only floats have gradients, not ", type_pretty(g.symbols(), g.type(v))));
+    if (!takes_gradient(g.type(v)))
+      return Error(Code::kUsage, cat("only floats have gradients, not ", type_pretty(g.symbols(), g.type(v))));
   }
   Backward back(g, wrt);
   Builder b(g, g.value(loss).def.valid() ? g.node(g.value(loss).def).loc : LocId());
@@ -294,7 +302,8 @@ Result<std::vector<ValueId>> differentiate(Graph& g, ValueId loss, std::span<con
 Status differentiate_entry(Module&, Entry& entry, std::string_view loss, std::span<const std::string> args) {
   Graph& g = *entry.graph;
   const auto unknown = [&](std::string_view what, std::string_view name, const std::vector<ArgBinding>& all) {
-    return Error(Code::kUnknownName, cat("entry ", quote(entry.name), " has no ", what, " ", quote(name), "; it has: ", join(all, ", ", [](const ArgBinding& b) { return b.name; })));
+    return Error(Code::kUnknownName, cat("entry ", quote(entry.name), " has no ", what, " ", quote(name),
+                                         "; it has: ", join(all, ", ", [](const ArgBinding& b) { return b.name; })));
   };
   ValueId from;
   for (size_t k = 0; k < entry.results.size(); ++k) {
@@ -322,14 +331,16 @@ Result<int64_t> run_differentiate(Module& m, PassContext&) {
     if (asked == m.metadata.end()) continue;
     const std::string request = asked->second;
     const size_t colon = request.find(':');
-    if (colon == std::string::npos) return Error(Code::kInvalidIr, cat("metadata ", quote(asked->first), " must be LOSS: ARG, ARG, is ", quote(request)));
+    if (colon == std::string::npos)
+      return Error(Code::kInvalidIr, cat("metadata ", quote(asked->first), " must be LOSS: ARG, ARG, is ", quote(request)));
     std::vector<std::string> args;
     for (std::string_view name : split(std::string_view(request).substr(colon + 1), ',')) args.emplace_back(trim(name));
     NNC_TRY(differentiate_entry(m, *e, trim(std::string_view(request).substr(0, colon)), args));
     changes += static_cast<int64_t>(args.size());
   }
   // Entries of one name share a request, so the keys go last.
-  for (auto it = m.metadata.begin(); it != m.metadata.end();) it = it->first.starts_with(kDifferentiateKey) ? m.metadata.erase(it) : std::next(it);
+  for (auto it = m.metadata.begin(); it != m.metadata.end();)
+    it = it->first.starts_with(kDifferentiateKey) ? m.metadata.erase(it) : std::next(it);
   return changes;
 }
 

@@ -1,5 +1,5 @@
-// Composites that no kernel skeleton takes whole become the ops they are made of: norms, softmax, losses, and attention where the target has no kernel for it. What they become is
-// grouped again by fusion, so that each still is one kernel.
+// Composites that no kernel skeleton takes whole become the ops they are made of: norms, softmax, losses, and attention where the target
+// has no kernel for it. What they become is grouped again by fusion, so that each still is one kernel.
 
 #include "passes/rules.h"
 

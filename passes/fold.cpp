@@ -1,4 +1,5 @@
-// Constants through the reference interpreter. What would grow a constant much (broadcasts, tiles, ranges) stays a node: kernels make it for nothing.
+// Constants through the reference interpreter. What would grow a constant much (broadcasts, tiles, ranges) stays a node: kernels make it
+// for nothing.
 
 #include <algorithm>
 
@@ -24,7 +25,8 @@ std::optional<int64_t> static_bytes(const Type& t) {
 
 class Folder {
  public:
-  Folder(Graph& g, Interpreter& interpreter, PassContext& c, Budget& budget) : g_(g), interpreter_(interpreter), budget_(budget), rw_(g, c.rewrites_left) {}
+  Folder(Graph& g, Interpreter& interpreter, PassContext& c, Budget& budget)
+      : g_(g), interpreter_(interpreter), budget_(budget), rw_(g, c.rewrites_left) {}
 
   Result<int64_t> run() {
     for (NodeId id : g_.order()) {

@@ -1,4 +1,5 @@
-// Fusion: heroes with what follows them, then what their readers make again, then folds, then everything elementwise. Decided in a side table (fuse/fusion.h), made real once by outlining.
+// Fusion: heroes with what follows them, then what their readers make again, then folds, then everything elementwise. Decided in a side
+// table (fuse/fusion.h), made real once by outlining.
 
 #include "passes/fuse/fusion.h"
 #include "passes/rules.h"
@@ -29,8 +30,10 @@ bool inside_group(const Module& m, const Graph* g) {
   const auto walk = [&](auto& self, const Graph& at) -> void {
     for (NodeId n = at.first(); n.valid(); n = at.node(n).next) {
       for (RegionId r : at.node(n).regions) {
-        if (at.node(n).kind == OpKind::kGroup) inside = inside || &at.region(r) == g;
-        else self(self, at.region(r));
+        if (at.node(n).kind == OpKind::kGroup)
+          inside = inside || &at.region(r) == g;
+        else
+          self(self, at.region(r));
       }
     }
   };

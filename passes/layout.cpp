@@ -1,6 +1,6 @@
-// Channels last for convolutions. Each one is put between transposes, its filter into hwio; then the transposes that this pass made sink towards the outputs
-// through whatever works on axes (elementwise, pools, concatenations, folds, resizes, paddings, reshapes of whole groups of axes) until they meet the next convolution's
-// and cancel. The model's own transposes are left alone, but for cancelling.
+// Channels last for convolutions. Each one is put between transposes, its filter into hwio; then the transposes that this pass made sink
+// towards the outputs through whatever works on axes (elementwise, pools, concatenations, folds, resizes, paddings, reshapes of whole
+// groups of axes) until they meet the next convolution's and cancel. The model's own transposes are left alone, but for cancelling.
 
 #include "passes/layout.h"
 
@@ -135,7 +135,10 @@ class Layout {
       case OpKind::kPoolGrad: return pool(id, node, perm);
       case OpKind::kReduce: return reduce(id, node, perm);
       case OpKind::kResize: return resize(id, node, perm);
-      case OpKind::kPad: return along(id, node, perm, {{"before", reordered(node.dims("before"), inverse(perm))}, {"after", reordered(node.dims("after"), inverse(perm))}}, 1);
+      case OpKind::kPad:
+        return along(id, node, perm,
+                     {{"before", reordered(node.dims("before"), inverse(perm))}, {"after", reordered(node.dims("after"), inverse(perm))}},
+                     1);
       case OpKind::kTile: return along(id, node, perm, {{"repeats", reordered(node.dims("repeats"), inverse(perm))}}, 1);
       case OpKind::kBroadcastTo:
         if (node.dims("shape").size() != perm.size()) return {};
@@ -258,12 +261,14 @@ class Layout {
     for (int64_t axis : node.ints("axes")) axes.push_back(axis_below(axis, perm));
     Perm order(axes.size());
     std::iota(order.begin(), order.end(), 0);
-    std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return axes[static_cast<size_t>(a)] < axes[static_cast<size_t>(b)]; });
+    std::sort(order.begin(), order.end(),
+              [&](int64_t a, int64_t b) { return axes[static_cast<size_t>(a)] < axes[static_cast<size_t>(b)]; });
     AttrList changes = {{"axes", reordered(axes, order)}};
     if (!node.dims("sizes").empty()) changes.push_back({"sizes", reordered(node.dims("sizes"), order)});
     if (!node.floats("scales").empty()) changes.push_back({"scales", reordered(node.floats("scales"), order)});
     if (const std::vector<double>& roi = node.floats("roi"); !roi.empty()) {
-      const std::vector<double> starts(roi.begin(), roi.begin() + static_cast<std::ptrdiff_t>(axes.size())), ends(roi.begin() + static_cast<std::ptrdiff_t>(axes.size()), roi.end());
+      const std::vector<double> starts(roi.begin(), roi.begin() + static_cast<std::ptrdiff_t>(axes.size())),
+          ends(roi.begin() + static_cast<std::ptrdiff_t>(axes.size()), roi.end());
       std::vector<double> both = reordered(starts, order);
       const std::vector<double> tail = reordered(ends, order);
       both.insert(both.end(), tail.begin(), tail.end());

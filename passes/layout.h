@@ -16,7 +16,8 @@ bool moves_nothing(const Shape& from, const Perm& perm);
 // Transposed at once if constant, a reshape if nothing moves, else a node.
 Result<ValueId> permuted(Builder& b, ValueId v, const Perm& perm);
 
-// A reshape as groups of neighbouring axes: axes [from, from_end) of the operand become axes [to, to_end) of the result with as many elements, as fine as possible.
+// A reshape as groups of neighbouring axes: axes [from, from_end) of the operand become axes [to, to_end) of the result with as many
+// elements, as fine as possible.
 struct AxisGroup {
   size_t from, from_end, to, to_end;
 };

@@ -1,5 +1,6 @@
-// Products of one left operand with several constant matrices (query, key and value of attention) are one product with the matrices side by side; each result is a slice of it. Only where
-// the results go on to other products: work that would have been done in the epilogue stays there.
+// Products of one left operand with several constant matrices (query, key and value of attention) are one product with the matrices side by
+// side; each result is a slice of it. Only where the results go on to other products: work that would have been done in the epilogue stays
+// there.
 
 #include <cstring>
 #include <map>
@@ -46,7 +47,8 @@ std::optional<Member> member(const Graph& g, NodeId id) {
     const NodeId next = g.value(y).uses[0].node;
     const Node& add = g.node(next);
     const Tensor* bias = add.kind == OpKind::kAdd ? const_value(g, add.operands[add.operands[0] == y ? 1 : 0]) : nullptr;
-    if (bias != nullptr && bias->count() == m.columns && bias->rank() <= g.type(y).rank() && bias->rank() > 0 && bias->dims().back() == m.columns) {
+    if (bias != nullptr && bias->count() == m.columns && bias->rank() <= g.type(y).rank() && bias->rank() > 0 &&
+        bias->dims().back() == m.columns) {
       m.last = next;
       m.bias = *bias;
     }
@@ -64,7 +66,8 @@ Tensor side_by_side(const std::vector<Member>& members, int64_t rows, int64_t co
     const Tensor w = m.transposed ? transposed(m.weight, {1, 0}) : m.weight;
     const size_t width = static_cast<size_t>(m.columns) * element;
     for (int64_t r = 0; r < rows; ++r) {
-      std::memcpy(static_cast<uint8_t*>(all.data()) + static_cast<size_t>(r * columns) * element + at, static_cast<const uint8_t*>(w.data()) + static_cast<size_t>(r) * width, width);
+      std::memcpy(static_cast<uint8_t*>(all.data()) + static_cast<size_t>(r * columns) * element + at,
+                  static_cast<const uint8_t*>(w.data()) + static_cast<size_t>(r) * width, width);
     }
     at += width;
   }

@@ -1,5 +1,6 @@
-// Outlining: makes a grouping real. Every group becomes a `group` op whose region is an ordinary graph; everything else is appended again around the groups in a topological order
-// that keeps the original order where it can. Effects keep their order, and what uses a data symbol stays behind what defines it.
+// Outlining: makes a grouping real. Every group becomes a `group` op whose region is an ordinary graph; everything else is appended again
+// around the groups in a topological order that keeps the original order where it can. Effects keep their order, and what uses a data
+// symbol stays behind what defines it.
 
 #include <algorithm>
 #include <map>
@@ -199,7 +200,8 @@ class Outliner {
       }
     }
     region.set_outputs(std::move(outputs));
-    NNC_ASSIGN(const NodeId group, g_.append(OpKind::kGroup, std::move(operands), {{"hero", plan.hero}}, g_.module().fuse_locs(locs), {}, {region_id}));
+    NNC_ASSIGN(const NodeId group,
+               g_.append(OpKind::kGroup, std::move(operands), {{"hero", plan.hero}}, g_.module().fuse_locs(locs), {}, {region_id}));
     carry(results, g_.node(group).results);
     return {};
   }
@@ -208,10 +210,12 @@ class Outliner {
   void find_left_over(const std::vector<NodeId>& order) {
     for (size_t k = order.size(); k-- > 0;) {
       const NodeId n = order[k];
-      if (units_[unit_of_.at(n)].plan >= 0 || std::none_of(copies_.begin(), copies_.end(), [&](const auto& c) { return c.count(n) > 0; })) continue;
+      if (units_[unit_of_.at(n)].plan >= 0 || std::none_of(copies_.begin(), copies_.end(), [&](const auto& c) { return c.count(n) > 0; }))
+        continue;
       bool read = false;
       for (ValueId r : g_.node(n).results) {
-        for (const Use& u : g_.value(r).uses) read = read || !u.node.valid() || (left_over_.count(u.node) == 0 && !copied_into(n, unit_of_.at(u.node)));
+        for (const Use& u : g_.value(r).uses)
+          read = read || !u.node.valid() || (left_over_.count(u.node) == 0 && !copied_into(n, unit_of_.at(u.node)));
       }
       if (!read) left_over_.insert(n);
     }

@@ -1,6 +1,6 @@
 #pragma once
-// The passes: one file, one function, one golden folder each, and one line in pipeline.cpp. A pass is a free function on a module; it reports how much it changed. The manager (pipeline.h) verifies, logs,
-// dumps and bisects around every pass.
+// The passes: one file, one function, one golden folder each, and one line in pipeline.cpp. A pass is a free function on a module; it
+// reports how much it changed. The manager (pipeline.h) verifies, logs, dumps and bisects around every pass.
 
 #include <cstdint>
 #include <functional>
@@ -14,7 +14,7 @@ namespace nnc {
 
 // What passes may ask of the target they optimise for, without knowing codegen.
 struct TargetFacts {
-  std::string name;              // "cpu:x86-64-v4"
+  std::string name;  // "cpu:x86-64-v4"
   bool cpu = true;
   bool channels_last = true;     // convolutions want NHWC
   bool packed_weights = true;    // constant right operands of contractions are prepacked
@@ -26,7 +26,7 @@ struct PassContext {
   const TargetFacts* target = nullptr;  // null in the portable part
   int64_t* rewrites_left = nullptr;     // bisection: null is no limit
   Limits limits;
-  int level = 2;                        // -O0, -O1, -O2
+  int level = 2;  // -O0, -O1, -O2
 };
 
 using PassFn = Result<int64_t> (*)(Module&, PassContext&);  // number of changes
@@ -47,11 +47,11 @@ Result<int64_t> run_dce(Module&, PassContext&);
 Result<int64_t> run_differentiate(Module&, PassContext&);  // entries that ask for a gradient
 
 // per target
-Result<int64_t> run_layout(Module&, PassContext&);   // channels-last convolutions, transposes cancelled
-Result<int64_t> run_expand(Module&, PassContext&);   // composites that no hero claims
+Result<int64_t> run_layout(Module&, PassContext&);          // channels-last convolutions, transposes cancelled
+Result<int64_t> run_expand(Module&, PassContext&);          // composites that no hero claims
 Result<int64_t> run_merge_products(Module&, PassContext&);  // products of one left operand with constant matrices side by side
-Result<int64_t> run_prepack(Module&, PassContext&);  // constant right operands into panels
-Result<int64_t> run_fuse(Module&, PassContext&);     // decides groups, and outlines each into a `group` op
+Result<int64_t> run_prepack(Module&, PassContext&);         // constant right operands into panels
+Result<int64_t> run_fuse(Module&, PassContext&);            // decides groups, and outlines each into a `group` op
 Result<int64_t> run_outline_single(Module&, PassContext&);  // -O0 and -O1: every compute node its own group
 
 // Moves the nodes of each plan into a `group` op. Plans are disjoint lists in program order, each closed: no path leaves and comes back.

@@ -23,7 +23,8 @@ bool moves_nothing(const Shape& from, const Perm& perm) {
 }
 
 Result<ValueId> permuted(Builder& b, ValueId v, const Perm& perm) {
-  if (const Tensor* t = const_value(b.graph(), v); t != nullptr && dtype_bits(t->dtype()) >= 8 && dtype_bits(t->dtype()) <= 64) return b.constant(transposed(*t, perm));
+  if (const Tensor* t = const_value(b.graph(), v); t != nullptr && dtype_bits(t->dtype()) >= 8 && dtype_bits(t->dtype()) <= 64)
+    return b.constant(transposed(*t, perm));
   const Shape from = b.shape(v);
   if (!moves_nothing(from, perm)) return b.transpose(v, perm);
   Shape to;

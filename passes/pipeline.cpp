@@ -2,8 +2,8 @@
 
 #include <chrono>
 
-#include "ir/support/text.h"
 #include "ir/rewriter.h"
+#include "ir/support/text.h"
 #include "ir/verifier.h"
 
 namespace nnc {
@@ -23,7 +23,8 @@ constexpr PassInfo kSimplify[] = {
     {"canonicalize", "one spelling for each meaning", run_canonicalize},
     {"fold", "constants through the interpreter", run_fold},
     {"cse", "equal nodes are one", run_cse},
-    {"raise", "spelled-out composites become their ops", run_raise},  // behind cse: equal operands are one value; before algebra moves their factors elsewhere
+    {"raise", "spelled-out composites become their ops",
+     run_raise},  // behind cse: equal operands are one value; before algebra moves their factors elsewhere
     {"algebra", "exact identities; scales and shifts into constant weights", run_algebra},
     {"dce", "what nobody reads goes", run_dce},
 };
@@ -43,11 +44,8 @@ constexpr PassInfo kTidyExpand{"tidy_expand", "canonicalize, fold, cse after exp
 constexpr PassInfo kOptimize0[] = {kLayout, kExpand, kPrepack, kOutlineSingle};
 constexpr PassInfo kOptimize1[] = {kLayout, kTidyLayout, kExpand, kTidyExpand, kPrepack, kOutlineSingle};
 constexpr PassInfo kOptimize2[] = {
-    kLayout,   // before expand: it moves softmax and norms whole
-    kTidyLayout,
-    kExpand,
-    kTidyExpand,
-    kMergeProducts,
+    kLayout,  // before expand: it moves softmax and norms whole
+    kTidyLayout, kExpand, kTidyExpand, kMergeProducts,
     kPrepack,  // after every pass that makes constants of weights
     kFuse,     // last: nothing looks into a group again
 };

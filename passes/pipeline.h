@@ -19,14 +19,14 @@ struct PassReport {
 struct PipelineOptions {
   int level = 2;
   bool verify_each = true;
-  int64_t max_rewrites = -1;   // -1: no limit
-  std::string stop_after;      // name of the pass after which to stop
+  int64_t max_rewrites = -1;  // -1: no limit
+  std::string stop_after;     // name of the pass after which to stop
   Limits limits;
   std::function<void(const PassReport&, const Module&)> after_each;  // dumps, progress
 };
 
-std::span<const PassInfo> simplify_passes();   // run to a fixed point; reaching the cap is an error
-std::span<const PassInfo> optimize_passes(int level);   // once each, per target
+std::span<const PassInfo> simplify_passes();           // run to a fixed point; reaching the cap is an error
+std::span<const PassInfo> optimize_passes(int level);  // once each, per target
 std::span<const PassInfo> all_passes();
 
 Status run_simplify(Module& m, const PipelineOptions& options = {});

@@ -1,5 +1,5 @@
-// Constant right operands of contractions in the form that the kernels read: panels of 16 columns. The panels are constants of their own; the plain weights go
-// with the last node that reads them.
+// Constant right operands of contractions in the form that the kernels read: panels of 16 columns. The panels are constants of their own;
+// the plain weights go with the last node that reads them.
 
 #include "ir/ops/panel.h"
 #include "passes/rules.h"
@@ -48,12 +48,14 @@ class Prepack {
     const DType dtype = w->dtype();
     Builder b = rw_.at(id);
     NNC_ASSIGN(const ValueId packed, b.constant(packed_panels(*w, transposed)));
-    NNC_ASSIGN(const std::vector<ValueId> y, rebuild(b, node, {node.operands[0], packed},
-                                                     {{"transpose_b", int64_t{0}}, {"b_format", std::string(panel_format(dtype))}, {"n", Shape{n}}}));
+    NNC_ASSIGN(const std::vector<ValueId> y,
+               rebuild(b, node, {node.operands[0], packed},
+                       {{"transpose_b", int64_t{0}}, {"b_format", std::string(panel_format(dtype))}, {"n", Shape{n}}}));
     return rw_.replace(id, y[0]);
   }
 
-  // hwio [k..., in / group, out] is a matrix [k * in, out] whose columns fall into groups. Groups of few outputs (depthwise) would be mostly padding.
+  // hwio [k..., in / group, out] is a matrix [k * in, out] whose columns fall into groups. Groups of few outputs (depthwise) would be
+  // mostly padding.
   Status conv(NodeId id, const Node& node) {
     const Tensor* w = const_value(g_, node.operands[1]);
     if (!packable(c_, w) || node.s("w_format") != "hwio") return {};
@@ -69,7 +71,9 @@ class Prepack {
     NNC_ASSIGN(const ValueId packed, b.constant(packed_panels(matrices.reshaped({group, rows, columns}), false)));
     std::vector<ValueId> operands = node.operands;
     operands[1] = packed;
-    NNC_ASSIGN(const std::vector<ValueId> y, rebuild(b, node, std::move(operands), {{"w_format", std::string(panel_format(dtype))}, {"kernel", kernel}, {"channels", Shape{out, in}}}));
+    NNC_ASSIGN(const std::vector<ValueId> y,
+               rebuild(b, node, std::move(operands),
+                       {{"w_format", std::string(panel_format(dtype))}, {"kernel", kernel}, {"channels", Shape{out, in}}}));
     return rw_.replace(id, y[0]);
   }
 

@@ -1,5 +1,5 @@
-// Spelled-out composites become their ops: gelu in both forms, silu, hard sigmoid and swish, softmax, layer and rms norm. The spellings are those of exporters; factors and polynomials are
-// compared by value, not by shape of the tree, so that their order does not matter.
+// Spelled-out composites become their ops: gelu in both forms, silu, hard sigmoid and swish, softmax, layer and rms norm. The spellings are
+// those of exporters; factors and polynomials are compared by value, not by shape of the tree, so that their order does not matter.
 
 #include <array>
 #include <cmath>
@@ -136,7 +136,9 @@ std::optional<Ramp> ramp(const Graph& g, ValueId v) {
   ValueId x = inner;
   for (int depth = 0; depth < 4; ++depth) {
     const Node* line = def_of(g, x);
-    if (line == nullptr || (line->kind != OpKind::kAdd && line->kind != OpKind::kMul && line->kind != OpKind::kDiv) || !uniform_value(g, line->operands[1])) break;
+    if (line == nullptr || (line->kind != OpKind::kAdd && line->kind != OpKind::kMul && line->kind != OpKind::kDiv) ||
+        !uniform_value(g, line->operands[1]))
+      break;
     x = line->operands[0];
   }
   const std::optional<Cubic> p = polynomial(g, inner, x);
@@ -168,11 +170,13 @@ Result<bool> product_rule(Rewriter& rw, NodeId id) {
     ValueId v;
     if (p.constant == 1 && f->kind == OpKind::kSigmoid && f->operands[0] == x) {
       NNC_ASSIGN(v, b.unary(OpKind::kSilu, x));
-    } else if (p.constant == 1 && f->kind == OpKind::kHardSigmoid && f->operands[0] == x && is_rounded(g, x, f->f("alpha"), 1.0 / 6) && is_rounded(g, x, f->f("beta"), 0.5)) {
+    } else if (p.constant == 1 && f->kind == OpKind::kHardSigmoid && f->operands[0] == x && is_rounded(g, x, f->f("alpha"), 1.0 / 6) &&
+               is_rounded(g, x, f->f("beta"), 0.5)) {
       NNC_ASSIGN(v, b.unary(OpKind::kHardSwish, x));
     } else if (const std::optional<std::string> form = p.constant == 0.5 ? gelu_factor(g, t, x) : std::nullopt) {
       NNC_ASSIGN(v, b.op(OpKind::kGelu, {x}, {{"approximate", *form}}));
-    } else if (const std::optional<Ramp> r = ramp(g, t); r && r->x == x && is_rounded(g, x, r->top * p.constant, 1) && is_rounded(g, x, r->a * p.constant, 1.0 / 6) &&
+    } else if (const std::optional<Ramp> r = ramp(g, t); r && r->x == x && is_rounded(g, x, r->top * p.constant, 1) &&
+                                                         is_rounded(g, x, r->a * p.constant, 1.0 / 6) &&
                                                          is_rounded(g, x, r->b * p.constant, 0.5)) {
       NNC_ASSIGN(v, b.unary(OpKind::kHardSwish, x));
     } else {
@@ -271,7 +275,8 @@ Result<bool> norm_affine_rule(Rewriter& rw, NodeId id) {
     if (norm->results.size() != 1 || g.type(y) != g.type(node.results[0])) continue;
     const int64_t normalised = g.type(y).rank() - norm->i("axis");
     if (g.type(p).rank() > normalised || g.type(p).dtype != g.type(y).dtype) continue;
-    const bool scaled = norm->operands.size() > 1 && norm->operands[1].valid(), biased = norm->operands.size() > 2 && norm->operands[2].valid();
+    const bool scaled = norm->operands.size() > 1 && norm->operands[1].valid(),
+               biased = norm->operands.size() > 2 && norm->operands[2].valid();
     std::vector<ValueId> operands = norm->operands;
     if (node.kind == OpKind::kMul) {
       if (scaled || biased) continue;
@@ -315,14 +320,8 @@ Result<bool> softmax_rule(Rewriter& rw, NodeId id) {
 }
 
 constexpr RuleEntry kRules[] = {
-    {OpKind::kMul, product_rule},
-    {OpKind::kDiv, product_rule},
-    {OpKind::kDiv, norm_rule},
-    {OpKind::kMul, norm_rule},
-    {OpKind::kMul, norm_affine_rule},
-    {OpKind::kAdd, norm_affine_rule},
-    {OpKind::kDiv, softmax_rule},
-    {OpKind::kSub, softmax_rule},
+    {OpKind::kMul, product_rule},     {OpKind::kDiv, product_rule},     {OpKind::kDiv, norm_rule},    {OpKind::kMul, norm_rule},
+    {OpKind::kMul, norm_affine_rule}, {OpKind::kAdd, norm_affine_rule}, {OpKind::kDiv, softmax_rule}, {OpKind::kSub, softmax_rule},
 };
 
 }  // namespace

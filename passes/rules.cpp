@@ -94,8 +94,10 @@ Result<std::vector<ValueId>> rebuild(Builder& b, const Node& node, std::vector<V
   AttrList attrs = attr_list_of(node);
   for (NamedAttr& change : changes) {
     const auto it = std::find_if(attrs.begin(), attrs.end(), [&](const NamedAttr& a) { return a.name == change.name; });
-    if (it == attrs.end()) attrs.push_back(std::move(change));
-    else it->value = std::move(change.value);
+    if (it == attrs.end())
+      attrs.push_back(std::move(change));
+    else
+      it->value = std::move(change.value);
   }
   return b.ops(node.kind, std::move(operands), std::move(attrs), node.regions);
 }

@@ -1,6 +1,7 @@
 #pragma once
-// How simplification passes are written: a rule is a named function that looks at one node, and either leaves it or builds its replacement. `apply_rules` runs
-// a list of rules over every graph of a module, regions included, until none applies. Not for passes that decide over a whole graph (layout, fuse).
+// How simplification passes are written: a rule is a named function that looks at one node, and either leaves it or builds its replacement.
+// `apply_rules` runs a list of rules over every graph of a module, regions included, until none applies. Not for passes that decide over a
+// whole graph (layout, fuse).
 
 #include <optional>
 #include <span>
@@ -10,7 +11,8 @@
 
 namespace nnc {
 
-// True: the node was replaced, or something inside its regions was. A rule asks for nothing beyond the node's neighbourhood and never compares names.
+// True: the node was replaced, or something inside its regions was. A rule asks for nothing beyond the node's neighbourhood and never
+// compares names.
 using Rule = Result<bool> (*)(Rewriter&, NodeId);
 struct RuleEntry {
   OpKind root;  // kCount: any kind

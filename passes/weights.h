@@ -1,5 +1,6 @@
 #pragma once
-// Arithmetic on constant weights: in f64 on values, one rounding at the end. For conv, conv_transpose and matmul, in the forms that importers make.
+// Arithmetic on constant weights: in f64 on values, one rounding at the end. For conv, conv_transpose and matmul, in the forms that
+// importers make.
 
 #include <vector>
 

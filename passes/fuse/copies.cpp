@@ -1,5 +1,5 @@
-// Views that their readers apply themselves: index arithmetic instead of a kernel, where no reader loses by it. A view that somebody cannot take along becomes a node like
-// others; a reshape never needs a kernel.
+// Views that their readers apply themselves: index arithmetic instead of a kernel, where no reader loses by it. A view that somebody cannot
+// take along becomes a node like others; a reshape never needs a kernel.
 
 #include <algorithm>
 
@@ -11,7 +11,8 @@ namespace nnc {
 namespace {
 
 size_t real_axes(const Shape& shape, size_t begin, size_t end) {
-  return static_cast<size_t>(std::count_if(shape.begin() + static_cast<std::ptrdiff_t>(begin), shape.begin() + static_cast<std::ptrdiff_t>(end), [](const Dim& d) { return !d.is_const(1); }));
+  return static_cast<size_t>(std::count_if(shape.begin() + static_cast<std::ptrdiff_t>(begin),
+                                           shape.begin() + static_cast<std::ptrdiff_t>(end), [](const Dim& d) { return !d.is_const(1); }));
 }
 
 class Chooser {
@@ -71,7 +72,8 @@ class Chooser {
     return true;
   }
 
-  // No axis of the result holds several of the operand: coordinates need no division. `inner_only`: the last two axes alone are asked about (a product's rows and columns).
+  // No axis of the result holds several of the operand: coordinates need no division. `inner_only`: the last two axes alone are asked about
+  // (a product's rows and columns).
   bool splits_only(NodeId reshape, bool inner_only) {
     const Node& n = f_.node(reshape);
     const Shape from = f_.shape(n.operands[0]), to = f_.shape(n.results[0]);

@@ -1,4 +1,5 @@
-// Heroes and what follows them: elementwise nodes that read the product at its own coordinate, views that are bijections and keep vectors whole.
+// Heroes and what follows them: elementwise nodes that read the product at its own coordinate, views that are bijections and keep vectors
+// whole.
 
 #include <algorithm>
 #include <map>
@@ -32,7 +33,8 @@ bool stores_in_order(Fusion& f, NodeId view) {
   const auto groups = axis_groups(f.s, from, to);
   if (!groups) return false;
   const auto real = [](const Shape& shape, size_t begin, size_t end) {
-    return std::count_if(shape.begin() + static_cast<std::ptrdiff_t>(begin), shape.begin() + static_cast<std::ptrdiff_t>(end), [](const Dim& d) { return !d.is_const(1); });
+    return std::count_if(shape.begin() + static_cast<std::ptrdiff_t>(begin), shape.begin() + static_cast<std::ptrdiff_t>(end),
+                         [](const Dim& d) { return !d.is_const(1); });
   };
   for (size_t k = groups->size(); k-- > 0;) {
     const AxisGroup& last = (*groups)[k];
@@ -107,7 +109,8 @@ class Grower {
     if (single_use(f_.g, v)) return false;
     bool leaves = false;
     const std::vector<NodeId> readers = f_.readers(f_.node(id).results[0], &leaves);
-    return !leaves && !is_costly(f_.node(id)) && std::all_of(readers.begin(), readers.end(), [&](NodeId r) { return f_.lowering(r) == Lowering::kFold; });
+    return !leaves && !is_costly(f_.node(id)) &&
+           std::all_of(readers.begin(), readers.end(), [&](NodeId r) { return f_.lowering(r) == Lowering::kFold; });
   }
 
   // A reshape is free outside; inside it is worth something only where more follows.
@@ -140,8 +143,8 @@ void fuse_epilogues(Fusion& f) {
 
 namespace {
 
-// Work on an operand of a product. The right one is packed first, each element once; of the left one only what widens a narrow type (its elements are made again
-// for every block of columns).
+// Work on an operand of a product. The right one is packed first, each element once; of the left one only what widens a narrow type (its
+// elements are made again for every block of columns).
 class Prologue {
  public:
   Prologue(Fusion& f, NodeId hero) : f_(f), hero_(hero) {}
@@ -154,7 +157,8 @@ class Prologue {
 
  private:
   ValueId behind_copies(ValueId v) const {
-    for (NodeId def = f_.g.value(v).def; def.valid() && f_.copied(def) && is_view(f_.node(def).kind); def = f_.g.value(v).def) v = f_.node(def).operands[0];
+    for (NodeId def = f_.g.value(v).def; def.valid() && f_.copied(def) && is_view(f_.node(def).kind); def = f_.g.value(v).def)
+      v = f_.node(def).operands[0];
     return v;
   }
 

@@ -1,4 +1,5 @@
-// Fold groups: folds of one shape over the same axes, and the elementwise work over that shape or over what the folds leave. Softmax and the norms come together here.
+// Fold groups: folds of one shape over the same axes, and the elementwise work over that shape or over what the folds leave. Softmax and
+// the norms come together here.
 
 #include <algorithm>
 #include <set>
@@ -46,7 +47,8 @@ class FoldGroup {
   std::vector<bool> reduced_axes(const Node& n) const {
     const Shape& shape = f_.shape(n.operands[0]);
     std::vector<bool> reduced(shape.size(), false);
-    if (n.kind == OpKind::kArgReduce) reduced[static_cast<size_t>(n.i("axis"))] = true;
+    if (n.kind == OpKind::kArgReduce)
+      reduced[static_cast<size_t>(n.i("axis"))] = true;
     else
       for (int64_t a : n.ints("axes")) reduced[static_cast<size_t>(a)] = true;
     for (size_t k = 0; k < shape.size(); ++k) {
@@ -69,11 +71,15 @@ class FoldGroup {
 
   // Behind reshapes that the reader makes again: a folded value under another shape is still the row's own.
   ValueId behind_reshapes(ValueId v) const {
-    for (NodeId def = f_.g.value(v).def; def.valid() && f_.copied(def) && f_.node(def).kind == OpKind::kReshape; def = f_.g.value(v).def) v = f_.node(def).operands[0];
+    for (NodeId def = f_.g.value(v).def; def.valid() && f_.copied(def) && f_.node(def).kind == OpKind::kReshape; def = f_.g.value(v).def)
+      v = f_.node(def).operands[0];
     return v;
   }
   bool narrow(ValueId v) const { return narrow_.count(behind_reshapes(v)) > 0; }
-  bool ours(ValueId v) const { return f_.inside(narrow(v) ? behind_reshapes(v) : v, f_.unit(seed_)) || (f_.inside(behind_reshapes(v), f_.unit(seed_)) && behind_reshapes(v) != v); }
+  bool ours(ValueId v) const {
+    return f_.inside(narrow(v) ? behind_reshapes(v) : v, f_.unit(seed_)) ||
+           (f_.inside(behind_reshapes(v), f_.unit(seed_)) && behind_reshapes(v) != v);
+  }
 
   // Elementwise over the whole shape: the group's narrow values must stand at their own place.
   bool is_wide(const Node& n) const {
@@ -108,10 +114,14 @@ class FoldGroup {
       if (reader.results.size() != 1) continue;
       if (f_.lowering(reader_id) == Lowering::kFold) {
         // Of a fold's own result another fold is a second level, and another group.
-        if (narrow_.count(v) == 0 && ours(reader.operands[0]) && behind_reshapes(reader.operands[0]) == reader.operands[0] && same_fold(reader)) taken = join_fold(reader_id) || taken;
+        if (narrow_.count(v) == 0 && ours(reader.operands[0]) && behind_reshapes(reader.operands[0]) == reader.operands[0] &&
+            same_fold(reader))
+          taken = join_fold(reader_id) || taken;
       } else if (f_.lowering(reader_id) == Lowering::kElem) {
-        if (is_wide(reader)) taken = join(reader_id, false) || taken;
-        else if (is_narrow(reader)) taken = join(reader_id, true) || taken;
+        if (is_wide(reader))
+          taken = join(reader_id, false) || taken;
+        else if (is_narrow(reader))
+          taken = join(reader_id, true) || taken;
       }
     }
     return taken;
@@ -141,7 +151,8 @@ class FoldGroup {
   // Reads nothing of the group and is read by it alone.
   bool apart(NodeId id) const {
     const Node& n = f_.node(id);
-    return f_.only_in(n.results[0], unit()) && std::none_of(n.operands.begin(), n.operands.end(), [&](ValueId o) { return o.valid() && ours(o); });
+    return f_.only_in(n.results[0], unit()) &&
+           std::none_of(n.operands.begin(), n.operands.end(), [&](ValueId o) { return o.valid() && ours(o); });
   }
   // Whole rows by index: what is read at each place of a row lies together.
   bool is_row_gather(NodeId id) const {

@@ -186,8 +186,10 @@ void Fusion::add_inputs(NodeId n, size_t u, std::set<ValueId>& into) const {
   for (ValueId v : g.node(n).operands) {
     if (!v.valid()) continue;
     const NodeId def = g.value(v).def;
-    if (def.valid() && copied(def) && !stays_outside(def, u)) add_inputs(def, u, into);
-    else if (!def.valid() || unit(def) != u) into.insert(v);
+    if (def.valid() && copied(def) && !stays_outside(def, u))
+      add_inputs(def, u, into);
+    else if (!def.valid() || unit(def) != u)
+      into.insert(v);
   }
 }
 
@@ -226,7 +228,8 @@ std::vector<GroupPlan> Fusion::plans() const {
     if (u.cls == UnitClass::kNone) {
       // What readers make again has a kernel only where a reader is none.
       bool leaves = false;
-      if (copied(u.nodes[0]) && lowering(u.nodes[0]) == Lowering::kSource && computes(u.nodes[0])) readers(g.node(u.nodes[0]).results[0], &leaves);
+      if (copied(u.nodes[0]) && lowering(u.nodes[0]) == Lowering::kSource && computes(u.nodes[0]))
+        readers(g.node(u.nodes[0]).results[0], &leaves);
       if (!leaves) continue;
       p.hero = kNames[static_cast<size_t>(UnitClass::kPointwise)];
     }

@@ -1,6 +1,6 @@
 #pragma once
-// The side table of fusion: which unit every node belongs to, what is made again by its readers, and whether two units may become one. The stages (fuse_*.cpp) decide; nothing in
-// the graph changes before `plans` are outlined.
+// The side table of fusion: which unit every node belongs to, what is made again by its readers, and whether two units may become one. The
+// stages (fuse_*.cpp) decide; nothing in the graph changes before `plans` are outlined.
 
 #include <set>
 #include <vector>
@@ -11,12 +11,12 @@
 namespace nnc {
 
 enum class UnitClass : uint8_t {
-  kNone,         // not grouped yet, or nothing that kernels compute
+  kNone,  // not grouped yet, or nothing that kernels compute
   kPointwise,
   kFold,
   kContraction,  // matmul
   kConvolution,
-  kWhole,        // attention, recurrent, scan: takes nothing along
+  kWhole,  // attention, recurrent, scan: takes nothing along
 };
 
 struct Unit {
@@ -82,8 +82,8 @@ class Fusion {
 };
 
 // ---- what the stages ask about nodes
-bool is_view(OpKind k);                  // reshape, transpose, slice, broadcast_to
-bool is_costly(const Node& n);           // transcendental: tens of instructions
+bool is_view(OpKind k);         // reshape, transpose, slice, broadcast_to
+bool is_costly(const Node& n);  // transcendental: tens of instructions
 bool keeps_last_axis(const Shape& from, const std::vector<int64_t>& perm);
 // Neighbouring lanes of the result read neighbouring elements of the operand.
 bool reads_in_order(const Fusion& f, NodeId view);

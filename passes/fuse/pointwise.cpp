@@ -1,4 +1,5 @@
-// Everything else: elementwise nodes, movement and windows. All outputs of a pointwise group have as many elements; what has fewer is made again for each element that reads it.
+// Everything else: elementwise nodes, movement and windows. All outputs of a pointwise group have as many elements; what has fewer is made
+// again for each element that reads it.
 
 #include <algorithm>
 
@@ -75,7 +76,8 @@ class Pointwise {
   bool reader_outside(ValueId v, size_t u) const {
     bool leaves = false;
     const std::vector<NodeId> readers = f_.readers(v, &leaves);
-    return leaves || std::any_of(readers.begin(), readers.end(), [&](NodeId r) { return f_.unit(r) != u && f_.unit(r) != f_.unit_of_value(v); });
+    return leaves ||
+           std::any_of(readers.begin(), readers.end(), [&](NodeId r) { return f_.unit(r) != u && f_.unit(r) != f_.unit_of_value(v); });
   }
   bool has_windows(size_t u) const {
     return std::any_of(f_.at(u).nodes.begin(), f_.at(u).nodes.end(), [&](NodeId n) { return f_.lowering(n) == Lowering::kPoint; });
@@ -84,7 +86,8 @@ class Pointwise {
   bool gains(NodeId def, NodeId reader, const Dim& n, bool only_here, bool windows) {
     const ValueId v = f_.node(def).results[0];
     double cost = 0;
-    for (NodeId k : f_.at(f_.unit(def)).nodes) cost += is_costly(f_.node(k)) ? 20 : is_plain_view(k) ? 0.5 : f_.lowering(k) == Lowering::kMap ? 3 : 1;
+    for (NodeId k : f_.at(f_.unit(def)).nodes)
+      cost += is_costly(f_.node(k)) ? 20 : is_plain_view(k) ? 0.5 : f_.lowering(k) == Lowering::kMap ? 3 : 1;
     double elements = 1;
     for (ValueId o : f_.outputs(f_.unit(reader))) elements = std::max(elements, f_.typical_count(o));
     const double own = f_.typical_count(v);

@@ -1,5 +1,7 @@
-// What passes make of real models: `pass_models MODEL.onnx [--dim NAME=N|LO..HI[/MULTIPLE]] [--level N] [--text] [--times] [--each] [--check [EXTENT]]` imports, simplifies, optimises for a default CPU, and prints nodes and
-// groups. With --each, every pass must report a change exactly where the text changes, and the text must parse back. With --check the module is evaluated before and after on random inputs. Exit code 1 where a pass fails or results differ.
+// What passes make of real models: `pass_models MODEL.onnx [--dim NAME=N|LO..HI[/MULTIPLE]] [--level N] [--text] [--times] [--each]
+// [--check [EXTENT]]` imports, simplifies, optimises for a default CPU, and prints nodes and groups. With --each, every pass must report a
+// change exactly where the text changes, and the text must parse back. With --check the module is evaluated before and after on random
+// inputs. Exit code 1 where a pass fails or results differ.
 
 #include <chrono>
 #include <cstdio>
@@ -77,7 +79,11 @@ int main(int argc, char** argv) {
     return 1;
   }
   const std::unique_ptr<Module> before = check ? (*module)->clone() : nullptr;
-  if (times) options.after_each = [](const PassReport& r, const Module&) { std::printf("  %-16s %6lld changes, %5zu -> %5zu nodes, %.3f s\n", r.name.c_str(), static_cast<long long>(r.changes), r.nodes_before, r.nodes_after, r.seconds); };
+  if (times)
+    options.after_each = [](const PassReport& r, const Module&) {
+      std::printf("  %-16s %6lld changes, %5zu -> %5zu nodes, %.3f s\n", r.name.c_str(), static_cast<long long>(r.changes), r.nodes_before,
+                  r.nodes_after, r.seconds);
+    };
   std::string last;
   int wrong = 0;
   if (each) {
@@ -85,14 +91,16 @@ int main(int argc, char** argv) {
     options.after_each = [&](const PassReport& r, const Module& m) {
       const std::string text_now = print_module(m);
       if ((text_now != last) != (r.changes > 0)) {
-        std::printf("  FAIL %s reports %lld changes, its text %s\n", r.name.c_str(), static_cast<long long>(r.changes), text_now == last ? "is the same" : "differs");
+        std::printf("  FAIL %s reports %lld changes, its text %s\n", r.name.c_str(), static_cast<long long>(r.changes),
+                    text_now == last ? "is the same" : "differs");
         ++wrong;
       }
       last = text_now;
       const auto source = open_constants_side_file(constants_side_file(m));
       const auto again = parse_module(text_now, source.ok() ? *source : ConstantSource());
       if (!again.ok() || print_module(**again) != text_now) {
-        std::printf("  FAIL %s: the text does not parse back: %s\n", r.name.c_str(), again.ok() ? "prints differently" : again.error().str().substr(0, 300).c_str());
+        std::printf("  FAIL %s: the text does not parse back: %s\n", r.name.c_str(),
+                    again.ok() ? "prints differently" : again.error().str().substr(0, 300).c_str());
         ++wrong;
       }
     };
@@ -112,8 +120,8 @@ int main(int argc, char** argv) {
   for (const auto& e : (*module)->entries) count(*e->graph, c);
   int total = 0;
   for (const auto& [name, n] : c.groups) total += n;
-  std::printf("%s: %zu nodes, simplified %zu (%.2f s), %d groups (%s); outside: %s (%.2f s)\n", argv[1], nodes, simplified, middle - start, total, listed(c.groups).c_str(),
-              listed(c.others).c_str(), now() - middle);
+  std::printf("%s: %zu nodes, simplified %zu (%.2f s), %d groups (%s); outside: %s (%.2f s)\n", argv[1], nodes, simplified, middle - start,
+              total, listed(c.groups).c_str(), listed(c.others).c_str(), now() - middle);
   if (wrong > 0) return 1;
   if (text) std::fputs(print_module(**module, {.locations = false}).c_str(), stdout);
   if (check) {

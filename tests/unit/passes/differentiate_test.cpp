@@ -105,7 +105,8 @@ TEST(Differentiate, BranchRecomputesInside) {
   for (std::string_view condition : {"true", "false"}) {
     check_gradients(cat(R"(
 graph @main(%x: f64[3], %y: f64[3]) {
-  %c = constant() {value = bool[] {)", condition, R"(}} : bool[]
+  %c = constant() {value = bool[] {)",
+                        condition, R"(}} : bool[]
   %0 = sin(%x) : f64[3]
   %1 = if(%c, %0, %y) : f64[3]
     region @then(%a: f64[3], %b: f64[3]) {

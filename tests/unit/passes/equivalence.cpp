@@ -79,8 +79,10 @@ std::vector<Tensor> random_inputs(const Entry& e, const EquivalenceOptions& opti
     }
     Tensor t(type.dtype, dims);
     for (int64_t k = 0; k < t.count(); ++k) {
-      if (is_float(type.dtype)) store_f64(type.dtype, t.data(), k, random.unit() * 4 - 2);
-      else store_i64(type.dtype, t.data(), k, static_cast<int64_t>(random.next() >> 20) % 2);
+      if (is_float(type.dtype))
+        store_f64(type.dtype, t.data(), k, random.unit() * 4 - 2);
+      else
+        store_i64(type.dtype, t.data(), k, static_cast<int64_t>(random.next() >> 20) % 2);
     }
     inputs.push_back(std::move(t));
   }
@@ -98,7 +100,8 @@ std::string compare(const Module& m, const Module& after, const EquivalenceOptio
   for (size_t k = 0; k < m.entries.size(); ++k) {
     const std::vector<Tensor> inputs = random_inputs(*m.entries[k], options);
     const Result<std::vector<Tensor>> want = evaluate(m, *m.entries[k], inputs), got = evaluate(after, *after.entries[k], inputs);
-    if (want.ok() != got.ok()) return cat(m.entries[k]->name, ": ", want.ok() ? got.error().str() : "an error went away: " + want.error().str());
+    if (want.ok() != got.ok())
+      return cat(m.entries[k]->name, ": ", want.ok() ? got.error().str() : "an error went away: " + want.error().str());
     if (!want.ok() && options.must_run) return cat(m.entries[k]->name, " does not run: ", want.error().str());
     if (!want.ok()) continue;
     for (size_t r = 0; r < want->size(); ++r) {

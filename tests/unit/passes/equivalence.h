@@ -11,7 +11,7 @@ namespace nnc::test {
 struct EquivalenceOptions {
   double rel = 1e-5, abs = 1e-6;
   uint64_t seed = 1;
-  int64_t extent = 5;  // of free dims, as far as their bounds allow
+  int64_t extent = 5;     // of free dims, as far as their bounds allow
   bool must_run = false;  // an entry that fails before the passes is a problem
 };
 // Random inputs of an entry: floats in [-2, 2], integers and bool in [0, 1].
