@@ -66,8 +66,12 @@ struct ChildFailure {
   }
   if (::chdir(plan.folder) != 0) fail("enter its folder");
   for (size_t i = 0; i < plan.limit_count; ++i) {
-    const rlimit limit{plan.limits[i].second, plan.limits[i].second};
-    if (::setrlimit(static_cast<__rlimit_resource>(plan.limits[i].first), &limit) != 0) fail("set its limits");
+    const auto kind = static_cast<__rlimit_resource>(plan.limits[i].first);
+    rlimit limit{};
+    if (::getrlimit(kind, &limit) != 0) fail("read its limits");
+    limit.rlim_max = std::min(limit.rlim_max, plan.limits[i].second);  // only the system raises what we were given
+    limit.rlim_cur = limit.rlim_max;
+    if (::setrlimit(kind, &limit) != 0) fail("set its limits");
   }
   sigset_t none = all_signals;
   ::sigemptyset(&none);
