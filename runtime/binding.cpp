@@ -8,6 +8,17 @@
 
 namespace nnc {
 
+DType dtype_of(const Program& p, const PlanEntry& e, const PlanOperand& o) {
+  switch (o.space) {
+    case PlanOperand::kBuffer: return e.buffers[o.index].dtype;
+    case PlanOperand::kArg: return e.args[o.index].dtype;
+    case PlanOperand::kResult: return e.results[o.index].dtype;
+    case PlanOperand::kState: return p.states[o.index].dtype;
+    case PlanOperand::kConstant: return p.constants[o.index].dtype;
+    default: return DType::kInvalid;
+  }
+}
+
 Place place_of(const Program& p, const std::vector<uint32_t>& locs) {
   Place place;
   for (uint32_t l : locs) {
@@ -76,17 +87,6 @@ const Shape& shape_of(const Program& p, const PlanEntry& e, const PlanOperand& o
     default: return none;
   }
 }
-DType dtype_of(const Program& p, const PlanEntry& e, const PlanOperand& o) {
-  switch (o.space) {
-    case PlanOperand::kBuffer: return e.buffers[o.index].dtype;
-    case PlanOperand::kArg: return e.args[o.index].dtype;
-    case PlanOperand::kResult: return e.results[o.index].dtype;
-    case PlanOperand::kState: return p.states[o.index].dtype;
-    case PlanOperand::kConstant: return p.constants[o.index].dtype;
-    default: return DType::kInvalid;
-  }
-}
-
 Status refresh_host(BoundSegment& b, const Instr& in, const Executable& e, const PlanEntry& entry, std::span<const int64_t> values, std::span<const uint8_t> known) {
   const SymbolTable& symbols = e.program().symbols;
   const Step& s = *in.step;

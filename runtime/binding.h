@@ -110,6 +110,7 @@ void apply_bases(BoundSegment& b, const BaseTable& bases);
 // Evaluates again what depends on bounded symbols.
 Status refresh_bounded(BoundSegment& b, const Executable& e, const PlanEntry& entry, std::span<const int64_t> values, std::span<const uint8_t> known);
 
+DType dtype_of(const Program& p, const PlanEntry& e, const PlanOperand& o);
 // The source node of a step, for messages.
 Place place_of(const Program& p, const std::vector<uint32_t>& locs);
 

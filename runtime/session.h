@@ -91,7 +91,7 @@ class Session {
   Status run_entry(EntryState& s, std::span<const InputView> inputs, Outputs& outputs);
 
   Status execute(EntryState& s, BoundSegment& b, uint32_t begin, uint32_t end);
-  Status launch(BoundSegment& b, const Instr& in);
+  Status launch(const EntryState& s, BoundSegment& b, const Instr& in);
   Status interrupted();
   Status run_host(EntryState& s, BoundSegment& b, const Instr& in);
   Status run_loop(EntryState& s, BoundSegment& b, const Instr& in, uint32_t at);
@@ -100,7 +100,8 @@ class Session {
   Status bind_symbol(EntryState& s, SymbolId id, int64_t value);
   Status assert_dims(const EntryState& s, const Step& step) const;
   Status assert_value(const BoundSegment& b, const Instr& in) const;
-  Status check_failed(const Instr& in) const;
+  Status check_failed(const EntryState& s, const BoundSegment& b, const Instr& in) const;
+  std::string culprit(const EntryState& s, const BoundSegment& b, const Instr& in) const;
   Error at_step(Error e, const Step& step) const;
 
   std::shared_ptr<const Executable> executable_;

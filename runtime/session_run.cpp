@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "ir/base/plan_capacity.h"
 #include "ir/support/text.h"
 #include "runtime/session.h"
 #include "runtime/session_state.h"
@@ -29,10 +30,60 @@ bool same_element(DType t, const void* a, const void* b, int64_t i) {
 
 Error Session::at_step(Error e, const Step& step) const { return std::move(e).at(place_of(program_, step.locs)); }
 
-Status Session::check_failed(const Instr& in) const {
+namespace {
+
+// What an operand is, for messages and for reading it.
+struct OperandFacts {
+  DType dtype = DType::kInvalid;
+  std::vector<int64_t> dims;  // as laid out in memory
+  std::string name;           // of an argument or state
+};
+OperandFacts facts_of(const Program& p, const PlanEntry& e, const PlanOperand& o, std::span<const int64_t> values) {
+  OperandFacts f;
+  f.dtype = dtype_of(p, e, o);
+  const Shape* shape = nullptr;
+  switch (o.space) {
+    case PlanOperand::kBuffer: shape = &e.buffers[o.index].shape; break;
+    case PlanOperand::kArg: shape = &e.args[o.index].shape, f.name = cat("input \"", e.args[o.index].name, "\""); break;
+    case PlanOperand::kResult: shape = &e.results[o.index].shape; break;
+    case PlanOperand::kState: shape = &p.states[o.index].shape, f.name = cat("state \"", p.states[o.index].name, "\""); break;
+    case PlanOperand::kConstant: f.dims = p.constants[o.index].dims; break;
+    default: break;
+  }
+  for (size_t a = 0; shape && a < shape->size(); ++a) {
+    const auto d = eval_capacity(p.symbols, (*shape)[a], values);
+    f.dims.push_back(d.ok() ? *d : 0);
+  }
+  return f;
+}
+
+}  // namespace
+
+// The element that held the index: ", element [7] of input "labels"". Kernels report the index alone; it is looked for in the integers that the launch reads, as it is and as counted from
+// the end.
+std::string Session::culprit(const EntryState& s, const BoundSegment& b, const Instr& in) const {
+  for (uint32_t p = 0; p < in.slot_count; ++p) {
+    if (executable_->kernel(in.step->kernel).buffers[BufId(p)].access != Access::kRead) continue;
+    const OperandFacts f = facts_of(program_, *s.entry, in.step->operands[p], s.values);
+    if (!is_int(f.dtype) || dtype_bits(f.dtype) < 8) continue;
+    const int64_t count = element_count(f.dims);
+    if (count <= 0 || count > b.slot_bytes[in.slots + p] / (dtype_bits(f.dtype) / 8)) continue;
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t v = load_i64(f.dtype, b.slots[in.slots + p], i);
+      if (v != failure_.index && (v >= 0 || v + failure_.bound != failure_.index)) continue;
+      std::vector<int64_t> at(f.dims.size());
+      int64_t rest = i;
+      for (size_t a = f.dims.size(); a-- > 0; rest /= f.dims[a]) at[a] = rest % f.dims[a];
+      return cat(": element [", join(at, ", ", [](int64_t c) { return c; }), "] ", f.name.empty() ? "of the indices" : cat("of ", f.name), " is ", v);
+    }
+  }
+  return {};
+}
+
+Status Session::check_failed(const EntryState& s, const BoundSegment& b, const Instr& in) const {
   const Kernel& k = executable_->kernel(in.step->kernel);
   const std::string what = failure_.site < k.sites.size() ? k.sites[failure_.site].what : "index";
-  return at_step(Error(Code::kIndexOutOfRange, cat(what, " ", failure_.index, " is outside [0, ", failure_.bound, ")")), *in.step);
+  return at_step(Error(Code::kIndexOutOfRange, cat(what, " ", failure_.index, " is outside [0, ", failure_.bound, ")", culprit(s, b, in))), *in.step);
 }
 
 Status Session::interrupted() {
@@ -41,7 +92,7 @@ Status Session::interrupted() {
   return {};
 }
 
-Status Session::launch(BoundSegment& b, const Instr& in) {
+Status Session::launch(const EntryState& s, BoundSegment& b, const Instr& in) {
   LaunchArgs args;
   args.buffers = b.slots.data() + in.slots;
   args.bytes = b.slot_bytes.data() + in.slots;
@@ -54,7 +105,7 @@ Status Session::launch(BoundSegment& b, const Instr& in) {
   args.deadline_ns = deadline_ns_;
   if (auto status = device_.launch(*in.kernel, args); !status.ok())
     return at_step(std::move(status).error().with(cat("  kernel ", program_.kernels[in.step->kernel].name)), *in.step);
-  if (failure_.set) [[unlikely]] return check_failed(in);
+  if (failure_.set) [[unlikely]] return check_failed(s, b, in);
   return {};
 }
 
@@ -103,12 +154,7 @@ Status Session::bind_symbol(EntryState& s, SymbolId id, int64_t value) {
 }
 
 Status Session::bind_symbols(EntryState& s, BoundSegment& b, const Instr& in) {
-  const PlanOperand& o = in.step->operands[0];
-  const DType t = o.space == PlanOperand::kBuffer ? s.entry->buffers[o.index].dtype
-                  : o.space == PlanOperand::kArg  ? s.entry->args[o.index].dtype
-                  : o.space == PlanOperand::kState ? program_.states[o.index].dtype
-                  : o.space == PlanOperand::kConstant ? program_.constants[o.index].dtype
-                                                      : s.entry->results[o.index].dtype;
+  const DType t = dtype_of(program_, *s.entry, in.step->operands[0]);
   for (size_t i = 0; i < in.step->symbols.size(); ++i) NNC_TRY(bind_symbol(s, in.step->symbols[i], load_i64(t, b.slots[in.slots], static_cast<int64_t>(i))));
   return program_.symbols.derive(s.values, s.known);
 }
@@ -196,7 +242,7 @@ Status Session::execute(EntryState& s, BoundSegment& b, uint32_t begin, uint32_t
     if (deadline_ns_ != 0) NNC_TRY(interrupted());
     Status status;
     switch (in.kind) {
-      case StepKind::kLaunch: status = launch(b, in); break;
+      case StepKind::kLaunch: status = launch(s, b, in); break;
       case StepKind::kCopy: status = device_.copy(b.slots[in.slots + 1], b.slots[in.slots], in.bytes); break;
       case StepKind::kFill: status = device_.fill(b.slots[in.slots], 0, in.bytes); break;
       case StepKind::kHost: status = run_host(s, b, in); break;
