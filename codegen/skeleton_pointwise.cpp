@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "codegen/cuda_move.h"
 #include "codegen/iter_space.h"
 #include "codegen/skeletons.h"
 
@@ -161,6 +162,13 @@ Result<LoweredGroup> lower_pointwise(const Graph& g, const Target& target, const
   if (!space.extents.empty() && space.extents.back().is_const())
     while (lanes > 1 && lanes > space.extents.back().constant()) lanes /= 2;
   LoweredGroup out;
+  if (target.is_cuda()) {
+    if (std::optional<LoweredKernel> move = lower_move_cuda(g, target, space, options)) {
+      out.skeleton = "move";
+      out.kernels.push_back(std::move(*move));
+      return out;
+    }
+  }
   out.skeleton = "pointwise";
   for (;;) {
     Pointwise p(g, target, target.is_cuda() ? 256 : 1);

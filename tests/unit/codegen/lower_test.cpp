@@ -71,6 +71,18 @@ TEST(Lower, ReshapeTranspose) {
   f.check({f.op(OpKind::kTranspose, {r}, {{"perm", std::vector<int64_t>{0, 2, 1, 3}}})}, 0, 0);
 }
 
+TEST(Lower, TransposeOfTiles) {
+  for (DType t : {DType::kF32, DType::kF16, DType::kBool, DType::kI64}) {
+    Fixture f;
+    ValueId x = f.input(t, {3, 50, 33});
+    f.check({f.op(OpKind::kTranspose, {x}, {{"perm", std::vector<int64_t>{0, 2, 1}}})}, 0, 0, "cpu:vm,cuda-emu:sm_80");
+    auto target = parse_target("cuda-emu:sm_80");
+    auto lowered = lower_group(f.g, *target);
+    ASSERT_TRUE(lowered.ok());
+    EXPECT_EQ(lowered->skeleton, "move");
+  }
+}
+
 TEST(Lower, SoftmaxRow) {
   Fixture f;
   ValueId x = f.input(DType::kF32, {7, 50});

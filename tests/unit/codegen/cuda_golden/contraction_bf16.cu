@@ -1,0 +1,191 @@
+// nnc kernels for cuda:sm_80
+NNC_MASK(4)
+NNC_VECTOR(bf16, 4)
+NNC_VECTOR(f32, 4)
+typedef frag<bf16, 4> frag_b16_bf16;
+typedef frag<bf16, 8> frag_a16_bf16;
+typedef frag<f32, 4> frag_c16_f32;
+NNC_FN f32 bits_f32(u64 b) { return bits_cast<f32>((u32)b); }
+NNC_FN bf16x4 cast_even_bf16x4_from_f32x4(f32x4 a) { return bf16x4{bf16_from_f32(a[0]), bf16_from_f32(a[1]), bf16_from_f32(a[2]), bf16_from_f32(a[3])}; }
+NNC_FN f32x4 cast_even_f32x4_from_bf16x4(bf16x4 a) { return f32x4{f32_from_bf16(a[0]), f32_from_bf16(a[1]), f32_from_bf16(a[2]), f32_from_bf16(a[3])}; }
+template <class S, class G> NNC_FN void copy_async_16(S s, idx si, G g, idx gi, bool m) { nnc_copy_async<16>(s, si, g, gi, m); }
+NNC_FN void copy_commit() { nnc_copy_commit(); }
+NNC_FN void copy_wait_0() { nnc_copy_wait<0>(); }
+NNC_FN void copy_wait_1() { nnc_copy_wait<1>(); }
+NNC_FN idx floordiv_idx(idx a, idx b) { return floordiv_i(a, b); }
+NNC_FN idx floormod_idx(idx a, idx b) { return floormod_i(a, b); }
+template <class P> NNC_FN frag_a16_bf16 frag_load_frag_a16_bf16(P p, idx i, idx ld) {
+  const idx group = (NNC_THREAD & 31) >> 2, quad = NNC_THREAD & 3;
+  frag_a16_bf16 f;
+  typedef frag_run<bf16, 2> run;
+  { const run r = nnc_load<run>(p, i + (group + 0) * ld + (quad * 2 + 0)); f.e[0] = r.e[0]; f.e[1] = r.e[1]; }
+  { const run r = nnc_load<run>(p, i + (group + 8) * ld + (quad * 2 + 0)); f.e[2] = r.e[0]; f.e[3] = r.e[1]; }
+  { const run r = nnc_load<run>(p, i + (group + 0) * ld + (quad * 2 + 8)); f.e[4] = r.e[0]; f.e[5] = r.e[1]; }
+  { const run r = nnc_load<run>(p, i + (group + 8) * ld + (quad * 2 + 8)); f.e[6] = r.e[0]; f.e[7] = r.e[1]; }
+  return f;
+}
+template <class P> NNC_FN frag_b16_bf16 frag_load_frag_b16_bf16(P p, idx i, idx ld) {
+  const idx group = (NNC_THREAD & 31) >> 2, quad = NNC_THREAD & 3;
+  frag_b16_bf16 f;
+  f.e[0] = nnc_load<bf16>(p, i + (quad * 2 + 0) * ld + (group + 0));
+  f.e[1] = nnc_load<bf16>(p, i + (quad * 2 + 1) * ld + (group + 0));
+  f.e[2] = nnc_load<bf16>(p, i + (quad * 2 + 8) * ld + (group + 0));
+  f.e[3] = nnc_load<bf16>(p, i + (quad * 2 + 9) * ld + (group + 0));
+  return f;
+}
+NNC_FN void frag_mma_frag_c16_f32_frag_a16_bf16_frag_b16_bf16(frag_c16_f32& c, const frag_a16_bf16& a, const frag_b16_bf16& b NNC_LINE) { nnc_mma_bf16_bf16(c, a, b NNC_AT); }
+template <class P> NNC_FN void frag_store_frag_c16_f32(P p, idx i, idx ld, const frag_c16_f32& f) {
+  const idx group = (NNC_THREAD & 31) >> 2, quad = NNC_THREAD & 3;
+  nnc_store<f32>(p, i + (group + 0) * ld + (quad * 2 + 0), f.e[0]);
+  nnc_store<f32>(p, i + (group + 0) * ld + (quad * 2 + 1), f.e[1]);
+  nnc_store<f32>(p, i + (group + 8) * ld + (quad * 2 + 0), f.e[2]);
+  nnc_store<f32>(p, i + (group + 8) * ld + (quad * 2 + 1), f.e[3]);
+}
+NNC_FN frag_c16_f32 frag_zero_frag_c16_f32() { return frag_c16_f32{}; }
+NNC_FN mx4 le_f32x4(f32x4 a, f32x4 b) { return mx4{a[0] <= b[0], a[1] <= b[1], a[2] <= b[2], a[3] <= b[3]}; }
+template <class P, class I> NNC_FN bf16x4 load_bf16x4(P p, I i) { return nnc_load<bf16x4>(p, i); }
+template <class P, class I> NNC_FN f32x4 load_f32x4(P p, I i) { return nnc_load<f32x4>(p, i); }
+NNC_FN f32x4 select_f32x4(mx4 a, f32x4 b, f32x4 c) { return f32x4{a[0] ? b[0] : c[0], a[1] ? b[1] : c[1], a[2] ? b[2] : c[2], a[3] ? b[3] : c[3]}; }
+NNC_FN f32x4 splat_f32x4(f32 a) { return f32x4{a, a, a, a}; }
+template <class P, class I> NNC_FN void store_bf16x4(P p, I i, bf16x4 v) { nnc_store<bf16x4>(p, i, v); }
+
+NNC_KERNEL(128, contraction_bf16)(NNC_READ(bf16) in0, NNC_READ(bf16) in1, NNC_READ(bf16) in2, NNC_WRITE(bf16) out0, failure_t* failure) {
+  (void)failure;
+  const idx grid0 = idx(4), grid1 = idx(4);
+  const idx task0 = NNC_TASK % grid0, task1 = NNC_TASK / grid0 % grid1, task2 = NNC_TASK / grid0 / grid1;
+  (void)task0; (void)task1; (void)task2;
+  const idx m0_0 = (task1 * idx(64));
+  const idx n0_1 = (task0 * idx(64));
+  NNC_SHARED(bf16, left_4, 5120, 16, 0, 0, 0);
+  NNC_SHARED(bf16, right_5, 4608, 16, 10240, 5120, 1);
+  NNC_SHARED(f32, tile_6, 4352, 16, 19456, 9728, 2);
+  const idx warp_2 = floordiv_idx(NNC_THREAD, idx(32));
+  const idx wm_3 = (floordiv_idx(warp_2, idx(2)) * idx(32));
+  const idx wn_4 = (floormod_idx(warp_2, idx(2)) * idx(32));
+  frag_c16_f32 c_5 = frag_zero_frag_c16_f32();
+  frag_c16_f32 c_6 = frag_zero_frag_c16_f32();
+  frag_c16_f32 c_7 = frag_zero_frag_c16_f32();
+  frag_c16_f32 c_8 = frag_zero_frag_c16_f32();
+  frag_c16_f32 c_9 = frag_zero_frag_c16_f32();
+  frag_c16_f32 c_10 = frag_zero_frag_c16_f32();
+  frag_c16_f32 c_11 = frag_zero_frag_c16_f32();
+  frag_c16_f32 c_12 = frag_zero_frag_c16_f32();
+  NNC_UNROLL
+  for (idx c_13 = idx(0), c_13_end = idx(2); c_13 < c_13_end; c_13 += 1) {
+    const idx id_14 = (NNC_THREAD + (c_13 * idx(128)));
+    const idx f_15 = floormod_idx(id_14, idx(4));
+    const idx s_16 = floordiv_idx(id_14, idx(4));
+    const idx p_17 = (f_15 * idx(8));
+    const idx m_18 = (m0_0 + s_16);
+    copy_async_16(left_4, ((s_16 * idx(40)) + p_17), in0, (p_17 + (m_18 * idx(128))), true);
+  }
+  NNC_UNROLL
+  for (idx c_19 = idx(0), c_19_end = idx(2); c_19 < c_19_end; c_19 += 1) {
+    const idx id_20 = (NNC_THREAD + (c_19 * idx(128)));
+    const idx f_21 = floormod_idx(id_20, idx(8));
+    const idx s_22 = floordiv_idx(id_20, idx(8));
+    const idx t_23 = (f_21 * idx(8));
+    const idx n_24 = (n0_1 + t_23);
+    copy_async_16(right_5, ((s_22 * idx(72)) + t_23), in1, (n_24 + (s_22 * idx(256))), true);
+  }
+  copy_commit();
+  const idx t_25 = (wm_3 * idx(40));
+  const idx t_26 = (wm_3 + idx(16));
+  const idx t_27 = (t_26 * idx(40));
+  for (idx t_28 = idx(0), t_28_end = idx(4); t_28 < t_28_end; t_28 += 1) {
+    const idx next_29 = (t_28 + idx(1));
+    const idx odd_30 = floormod_idx(next_29, idx(2));
+    if ((next_29 < idx(4))) {
+      const idx at_31 = (odd_30 * idx(2560));
+      const idx t_32 = (next_29 * idx(32));
+      NNC_UNROLL
+      for (idx c_33 = idx(0), c_33_end = idx(2); c_33 < c_33_end; c_33 += 1) {
+        const idx id_34 = (NNC_THREAD + (c_33 * idx(128)));
+        const idx f_35 = floormod_idx(id_34, idx(4));
+        const idx s_36 = floordiv_idx(id_34, idx(4));
+        const idx t_37 = (f_35 * idx(8));
+        const idx p_38 = (t_32 + t_37);
+        const idx m_39 = (m0_0 + s_36);
+        copy_async_16(left_4, ((at_31 + (s_36 * idx(40))) + t_37), in0, (p_38 + (m_39 * idx(128))), true);
+      }
+      const idx at_40 = (odd_30 * idx(2304));
+      NNC_UNROLL
+      for (idx c_41 = idx(0), c_41_end = idx(2); c_41 < c_41_end; c_41 += 1) {
+        const idx id_42 = (NNC_THREAD + (c_41 * idx(128)));
+        const idx f_43 = floormod_idx(id_42, idx(8));
+        const idx s_44 = floordiv_idx(id_42, idx(8));
+        const idx p_45 = (t_32 + s_44);
+        const idx t_46 = (f_43 * idx(8));
+        const idx n_47 = (n0_1 + t_46);
+        copy_async_16(right_5, ((at_40 + (s_44 * idx(72))) + t_46), in1, (n_47 + (p_45 * idx(256))), true);
+      }
+      copy_commit();
+    } else {
+      copy_commit();
+    }
+    copy_wait_1();
+    NNC_BARRIER();
+    const idx stage_48 = (idx(1) - odd_30);
+    const idx t_49 = (stage_48 * idx(2560));
+    const idx t_50 = (t_25 + t_49);
+    frag_a16_bf16 a_51 = frag_load_frag_a16_bf16(left_4, t_50, idx(40));
+    const idx t_52 = (t_27 + t_49);
+    frag_a16_bf16 a_53 = frag_load_frag_a16_bf16(left_4, t_52, idx(40));
+    const idx t_54 = (wn_4 + (stage_48 * idx(2304)));
+    frag_b16_bf16 b_55 = frag_load_frag_b16_bf16(right_5, t_54, idx(72));
+    frag_b16_bf16 b_56 = frag_load_frag_b16_bf16(right_5, (t_54 + idx(8)), idx(72));
+    frag_b16_bf16 b_57 = frag_load_frag_b16_bf16(right_5, (t_54 + idx(16)), idx(72));
+    frag_b16_bf16 b_58 = frag_load_frag_b16_bf16(right_5, (t_54 + idx(24)), idx(72));
+    frag_mma_frag_c16_f32_frag_a16_bf16_frag_b16_bf16(c_5, a_51, b_55);
+    frag_mma_frag_c16_f32_frag_a16_bf16_frag_b16_bf16(c_6, a_51, b_56);
+    frag_mma_frag_c16_f32_frag_a16_bf16_frag_b16_bf16(c_7, a_51, b_57);
+    frag_mma_frag_c16_f32_frag_a16_bf16_frag_b16_bf16(c_8, a_51, b_58);
+    frag_mma_frag_c16_f32_frag_a16_bf16_frag_b16_bf16(c_9, a_53, b_55);
+    frag_mma_frag_c16_f32_frag_a16_bf16_frag_b16_bf16(c_10, a_53, b_56);
+    frag_mma_frag_c16_f32_frag_a16_bf16_frag_b16_bf16(c_11, a_53, b_57);
+    frag_mma_frag_c16_f32_frag_a16_bf16_frag_b16_bf16(c_12, a_53, b_58);
+    frag_a16_bf16 a_59 = frag_load_frag_a16_bf16(left_4, (t_50 + idx(16)), idx(40));
+    frag_a16_bf16 a_60 = frag_load_frag_a16_bf16(left_4, (t_52 + idx(16)), idx(40));
+    frag_b16_bf16 b_61 = frag_load_frag_b16_bf16(right_5, (t_54 + idx(1152)), idx(72));
+    frag_b16_bf16 b_62 = frag_load_frag_b16_bf16(right_5, (t_54 + idx(1160)), idx(72));
+    frag_b16_bf16 b_63 = frag_load_frag_b16_bf16(right_5, (t_54 + idx(1168)), idx(72));
+    frag_b16_bf16 b_64 = frag_load_frag_b16_bf16(right_5, (t_54 + idx(1176)), idx(72));
+    frag_mma_frag_c16_f32_frag_a16_bf16_frag_b16_bf16(c_5, a_59, b_61);
+    frag_mma_frag_c16_f32_frag_a16_bf16_frag_b16_bf16(c_6, a_59, b_62);
+    frag_mma_frag_c16_f32_frag_a16_bf16_frag_b16_bf16(c_7, a_59, b_63);
+    frag_mma_frag_c16_f32_frag_a16_bf16_frag_b16_bf16(c_8, a_59, b_64);
+    frag_mma_frag_c16_f32_frag_a16_bf16_frag_b16_bf16(c_9, a_60, b_61);
+    frag_mma_frag_c16_f32_frag_a16_bf16_frag_b16_bf16(c_10, a_60, b_62);
+    frag_mma_frag_c16_f32_frag_a16_bf16_frag_b16_bf16(c_11, a_60, b_63);
+    frag_mma_frag_c16_f32_frag_a16_bf16_frag_b16_bf16(c_12, a_60, b_64);
+    NNC_BARRIER();
+  }
+  copy_wait_0();
+  const idx t_65 = ((wm_3 * idx(68)) + wn_4);
+  frag_store_frag_c16_f32(tile_6, t_65, idx(68), c_5);
+  frag_store_frag_c16_f32(tile_6, (t_65 + idx(8)), idx(68), c_6);
+  frag_store_frag_c16_f32(tile_6, (t_65 + idx(16)), idx(68), c_7);
+  frag_store_frag_c16_f32(tile_6, (t_65 + idx(24)), idx(68), c_8);
+  const idx t_66 = ((t_26 * idx(68)) + wn_4);
+  frag_store_frag_c16_f32(tile_6, t_66, idx(68), c_9);
+  frag_store_frag_c16_f32(tile_6, (t_66 + idx(8)), idx(68), c_10);
+  frag_store_frag_c16_f32(tile_6, (t_66 + idx(16)), idx(68), c_11);
+  frag_store_frag_c16_f32(tile_6, (t_66 + idx(24)), idx(68), c_12);
+  NNC_BARRIER();
+  for (idx e_67 = idx(0), e_67_end = idx(8); e_67 < e_67_end; e_67 += 1) {
+    const idx id_68 = (NNC_THREAD + (e_67 * idx(128)));
+    const idx row_69 = floordiv_idx(id_68, idx(16));
+    const idx col_70 = (floormod_idx(id_68, idx(16)) * idx(4));
+    const idx m_71 = (m0_0 + row_69);
+    const idx n_72 = (n0_1 + col_70);
+    const idx at_73 = ((row_69 * idx(68)) + col_70);
+    const f32x4 c_74 = load_f32x4(tile_6, at_73);
+    const f32x4 c_75 = cast_even_f32x4_from_bf16x4(cast_even_bf16x4_from_f32x4(c_74));
+    const bf16x4 v_76 = load_bf16x4(in2, n_72);
+    // add
+    const f32x4 add_77 = cast_even_f32x4_from_bf16x4(cast_even_bf16x4_from_f32x4((c_75 + cast_even_f32x4_from_bf16x4(v_76))));
+    // relu
+    const f32x4 relu_78 = cast_even_f32x4_from_bf16x4(cast_even_bf16x4_from_f32x4(select_f32x4(le_f32x4(add_77, splat_f32x4(bits_f32(0x0ull))), splat_f32x4(bits_f32(0x0ull)), add_77)));
+    store_bf16x4(out0, ((m_71 * idx(256)) + n_72), cast_even_bf16x4_from_f32x4(relu_78));
+  }
+}
