@@ -89,6 +89,22 @@ graph @main(%x: f64[s0, 3], %w: f64[3, 4], %b: f64[4], %v: f64[4, 2], %labels: i
 TEST(Differentiate, Mlp) { check_gradients(kMlp); }
 TEST(Differentiate, MlpSimplified) { check_gradients(kMlp, true); }
 
+// The whole step goes through layout, packing and groups.
+TEST(Differentiate, MlpOptimized) {
+  const std::unique_ptr<Module> m = parsed(kMlp);
+  const std::vector<std::string> wrt = {"w", "b", "v"};
+  ASSERT_TRUE(differentiate_entry(*m, *m->entries[0], "out0", wrt).ok());
+  const std::unique_ptr<Module> before = m->clone();
+  const TargetFacts cpu;
+  Status s = run_simplify(*m);
+  if (s.ok()) s = run_optimize(*m, cpu);
+  ASSERT_TRUE(s.ok()) << s.error().str();
+  EXPECT_EQ(compare(*before, *m), "");
+  int groups = 0;
+  for (NodeId n : m->entries[0]->graph->order()) groups += m->entries[0]->graph->node(n).kind == OpKind::kGroup;
+  EXPECT_LE(groups, 12) << print_module(*m);
+}
+
 TEST(Differentiate, ValueReadSeveralTimes) {
   check_gradients(R"(
 graph @main(%x: f64[3, 2], %y: f64[2]) {
