@@ -73,6 +73,19 @@ Kernel thread_kernel() {
   return k.raw();
 }
 
+// More shared memory than a kernel may have without asking for it.
+Kernel large_shared_kernel() {
+  KernelBuilder k("large", 64);
+  const BufId x = k.param("x", DType::kF32, 64, Access::kRead), y = k.param("y", DType::kF32, 64, Access::kWrite);
+  const BufId a = k.alloc("a", DType::kF32, 64, Space::kShared), b = k.alloc("b", DType::kF32, 16384, Space::kShared);
+  k.store(a, k.thread(), k.load(x, k.thread(), 1));
+  k.store(b, k.mul(k.thread(), k.index(256)), k.load(x, k.thread(), 1));
+  k.barrier();
+  const Expr other = k.sub(k.index(63), k.thread());
+  k.store(y, k.thread(), k.add(k.load(a, other, 1), k.load(b, k.mul(other, k.index(256)), 1)));
+  return k.raw();
+}
+
 Kernel tile_kernel(DType a, DType b, uint8_t depth) {
   KernelBuilder k("tiles", 32);
   const DType c = depth == 32 ? DType::kI32 : DType::kF32;
@@ -92,6 +105,7 @@ TEST(CudaNvrtc, TakesEveryOperationForEveryArchitectureOfTheSuite) {
   std::vector<Kernel> plain;
   for (uint64_t seed = 1; seed <= 4; ++seed) plain.push_back(random_kernel(seed));
   plain.push_back(thread_kernel());
+  plain.push_back(large_shared_kernel());
   std::vector<Kernel> tiles;
   for (DType t : {DType::kF16, DType::kBF16}) tiles.push_back(tile_kernel(t, t, 16));
   tiles.push_back(tile_kernel(DType::kF32, DType::kF32, 8));
