@@ -123,3 +123,10 @@ if(EXISTS ${CMAKE_SOURCE_DIR}/tests/models/pass_models.cpp)
   add_executable(pass_models tests/models/pass_models.cpp tests/unit/passes/equivalence.cpp)
   target_link_libraries(pass_models PRIVATE nnc_onnx nnc_passes)
 endif()
+
+# One engine of the paired harness (tests/bench/paired.py); no test: speed is never asserted in ctest.
+if(EXISTS ${CMAKE_SOURCE_DIR}/tests/bench/worker.cpp)
+  add_executable(bench_worker tests/bench/worker.cpp)
+  target_link_libraries(bench_worker PRIVATE nnc_onnx nnc_api)
+  target_compile_options(bench_worker PRIVATE -O2)
+endif()
