@@ -164,6 +164,14 @@ LoweredKernel pack_weights(const Graph& g, const Target& t, const ConvFacts& f, 
   return args.finish(o);
 }
 
+// The last spatial axis that is longer than 1: where a tile finds its rows.
+size_t row_spatial(const Graph& g, const ConvFacts& f) {
+  const Shape& sy = g.type(f.result).shape;
+  for (size_t d = f.spatial; d-- > 0;)
+    if (!sy[d + 1].is_const(1)) return d;
+  return f.spatial - 1;
+}
+
 // ---- the product
 class ConvProduct : public TileProduct {
  public:
@@ -172,7 +180,8 @@ class ConvProduct : public TileProduct {
     for (uint32_t o = 0; o < g.outputs().size(); ++o) args.output(o);
     SymbolTable& s = k.symbols();
     const Shape& sy = g.type(f.result).shape;
-    m_ = body.dim(sy[f.spatial]);
+    row_ = row_spatial(g, f);
+    m_ = body.dim(sy[row_ + 1]);
     n_ = body.dim(f.out_channels);
     depth_ = body.dim(f.in_channels);
     for (const Dim& d : f.kernel) depth_ = s.mul(depth_, body.dim(d));
@@ -194,7 +203,8 @@ class ConvProduct : public TileProduct {
     axes_.push_back(IterAxis{body.dim(sy[0]), k.index(0), false, 1});
     axes_.push_back(IterAxis{Dim(f_.group), k.index(0), false, 1});
     Dim outer = 1;
-    for (size_t d = 0; d + 1 < f_.spatial; ++d) {
+    for (size_t d = 0; d < f_.spatial; ++d) {
+      if (d == row_) continue;
       axes_.push_back(IterAxis{body.dim(sy[d + 1]), k.index(0), false, 1});
       outer = s.mul(outer, axes_.back().extent);
     }
@@ -257,9 +267,11 @@ class ConvProduct : public TileProduct {
     };
     nest(0, k.index(0));
   }
+  // The iteration axis of a spatial axis.
+  uint32_t axis_of(size_t d) const { return d == row_ ? row_axis() : static_cast<uint32_t>(2 + (d < row_ ? d : d - 1)); }
   // Position in the padded input.
   Coord position(size_t d, const DepthStep& step) {
-    const Coord window = body.scale(body.axis(static_cast<uint32_t>(2 + d)), f_.stride[d]);
+    const Coord window = body.scale(body.axis(axis_of(d)), f_.stride[d]);
     const Coord inside = body.opaque(step.vars[d], 0, k.symbols().sub(body.dim(f_.kernel[d]), 1));
     return body.add(window, body.scale(inside, f_.dilation[d]));
   }
@@ -279,7 +291,7 @@ class ConvProduct : public TileProduct {
   Coords result_coords() override {
     Coords c;
     c.push_back(body.axis(0));
-    for (size_t d = 0; d < f_.spatial; ++d) c.push_back(body.axis(static_cast<uint32_t>(2 + d)));
+    for (size_t d = 0; d < f_.spatial; ++d) c.push_back(body.axis(axis_of(d)));
     c.push_back(out_channel());
     return c;
   }
@@ -291,6 +303,7 @@ class ConvProduct : public TileProduct {
   }
 
   const ConvFacts& f_;
+  size_t row_ = 0;  // the spatial axis that the tile's rows run along
   Shape padded_;
   BufId input_;
 };
@@ -468,7 +481,7 @@ Result<LoweredGroup> lower_convolution(const Graph& g, const Target& target, con
     for (const Dim& d : f.kernel) size = s.mul(size, d);
     out.scratch_bytes.push_back(size);
   }
-  Tiling x = choose_tiling(target, s, g.type(f.result).shape[f.spatial], f.out_channels, f.acc);
+  Tiling x = choose_tiling(target, s, g.type(f.result).shape[row_spatial(g, f) + 1], f.out_channels, f.acc);
   for (;;) {
     ConvProduct p(g, target, f, x);
     p.build();
