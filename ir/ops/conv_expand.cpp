@@ -19,6 +19,9 @@ struct Form {
   Ints kernel, stride, dilation;
   std::vector<Padding> pads;
   Dim in, out_per_group;
+  // Channels of all phases as (phase..., M), so that the last axis stays in place when they are spread; grouped outputs have their group
+  // first.
+  bool phases_first() const { return last && hwio && group == 1; }
 };
 
 Result<Form> form_of(Expansion& t, const Shape& image, const Shape& windows, const Shape& w) {
@@ -121,7 +124,11 @@ ValueId phase_weight(Gradient& t, const Form& f, ValueId w, Ints* taps) {
   const Dim outputs = sym.mul(sym.mul(f.in, f.group), phases);
   Shape shape;
   if (f.hwio) {
-    put(tap_axes), put({1, 0, 2}), put(phase_axes);
+    put(tap_axes);
+    if (f.phases_first())
+      put({1}), put(phase_axes), put({0, 2});
+    else
+      put({1, 0, 2}), put(phase_axes);
     shape.assign(taps->begin(), taps->end());
     shape.insert(shape.end(), {f.out_per_group, outputs});
   } else {
@@ -140,22 +147,24 @@ ValueId interleave(Gradient& t, const Form& f, ValueId y) {
   const auto s = static_cast<int64_t>(f.spatial);
   Shape split, joined;
   Ints perm;
-  // [N, M, phase..., q...] or [N, q..., M, phase...]
+  // [N, M, phase..., q...], [N, q..., M, phase...] or [N, q..., phase..., M]
   split.push_back(from[0]);
   if (!f.last) split.push_back(channels);
   if (f.last)
     split.insert(split.end(), from.begin() + 1, from.begin() + 1 + s);
   else
     split.insert(split.end(), f.stride.begin(), f.stride.end());
-  if (f.last) split.push_back(channels);
+  if (f.last && !f.phases_first()) split.push_back(channels);
   if (f.last)
     split.insert(split.end(), f.stride.begin(), f.stride.end());
   else
     split.insert(split.end(), from.begin() + 2, from.end());
+  if (f.phases_first()) split.push_back(channels);
+  const int64_t first_phase = f.phases_first() ? 1 + s : 2 + s;
   perm.push_back(0);
   if (!f.last) perm.push_back(1);
-  for (int64_t k = 0; k < s; ++k) perm.insert(perm.end(), {f.last ? 1 + k : 2 + s + k, f.last ? 2 + s + k : 2 + k});
-  if (f.last) perm.push_back(1 + s);
+  for (int64_t k = 0; k < s; ++k) perm.insert(perm.end(), {f.last ? 1 + k : 2 + s + k, f.last ? first_phase + k : 2 + k});
+  if (f.last) perm.push_back(f.phases_first() ? 1 + 2 * s : 1 + s);
   joined = from;
   joined[f.channel] = channels;
   for (size_t k = 0; k < f.spatial; ++k) joined[f.first + k] = t.symbols().mul(from[f.first + k], f.stride[k]);
