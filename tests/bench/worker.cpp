@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <iterator>
 #include <map>
 #include <string>
 #include <vector>
@@ -49,7 +48,9 @@ __attribute__((target("avx512f"))) double chains512(int64_t rounds) {
   }
   __m512 sum = a[0];
   for (int i = 1; i < 24; ++i) sum = _mm512_add_ps(sum, a[i]);
-  return static_cast<double>(_mm512_reduce_add_ps(sum));
+  alignas(64) float out[16];
+  _mm512_store_ps(out, sum);
+  return static_cast<double>(out[0] + out[1]);
 }
 __attribute__((target("avx2,fma"))) double chains256(int64_t rounds) {
   __m256 a[12];
@@ -158,12 +159,7 @@ int main(int argc, char** argv) {
       path.erase(path.find_last_not_of("\r\n") + 1);
       std::vector<NamedTensor> named;
       for (size_t r = 0; r < results.size(); ++r) named.push_back({entry.results[r].name, results[r]});
-      Bytes file;
-      must(write_npz(named, [&file](ByteView part) {
-        file.insert(file.end(), part.begin(), part.end());
-        return Status();
-      }));
-      must(write_file_atomic(path, file));
+      must(write_file_atomic(path, must(npz_bytes(named))));
       std::printf("{}\n");
     } else {
       break;
