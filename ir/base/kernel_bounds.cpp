@@ -99,7 +99,10 @@ class BoundsProof {
       if (within(rest, b)) return whole;
     }
     for (const auto& [x, y, q] : quotients_)
-      if (x == rest && y == b) return or_opaque(DimPoly::add(whole, q));
+      if (x == rest && y == b) {
+        tighten(q, rest, b);
+        return or_opaque(DimPoly::add(whole, q));
+      }
     for (size_t i = 0; i < k_.symbols.size(); ++i)
       if (const Symbol& s = k_.symbols[SymbolId(i)]; s.op == SymOp::kFloorDiv && s.a == rest && s.b == b)
         return or_opaque(DimPoly::add(whole, Dim(SymbolId(i))));
@@ -109,7 +112,19 @@ class BoundsProof {
     const AtomId id = p_.add(std::move(atom_q));
     p_.edit(id).facts = definition(SymOp::kFloorDiv, Dim(id), rest, b);
     quotients_.push_back({rest, b, Dim(id)});
+    tighten(Dim(id), rest, b);
     return or_opaque(DimPoly::add(whole, Dim(id)));
+  }
+  // Where conditions bound `a` closer than its range does, the quotient is bounded by whole numbers, which their sum with its definition would not show.
+  void tighten(const Dim& q, const Dim& a, const Dim& b) {
+    const auto top = p_.upper(a, first_);
+    if (!b.is_const() || b.constant() < 2 || !top || !top->is_const() || top->constant() < b.constant()) return;
+    int64_t below = -1, reached = top->constant();
+    while (reached - below > 1) {
+      const int64_t middle = below + (reached - below) / 2;
+      (p_.at_least_zero(minus(Dim(middle), a)) ? reached : below) = middle;
+    }
+    if (reached / b.constant() < top->constant() / b.constant()) p_.assume(minus(Dim(reached / b.constant()), q));
   }
   // 0 <= a < b
   bool within(const Dim& a, const Dim& b) { return p_.at_least_zero(a) && p_.at_least_zero(minus(minus(b, 1), a)); }

@@ -281,6 +281,18 @@ class Scoping {
 
 // ---- 3, 6, 8: accesses
 
+// A condition over indices: what a guard of an access looks like. Choices by values are none.
+bool compares_indices(const Kernel& k, const std::vector<ExprId>& let_of, ExprId e) {
+  const ExprNode& n = k.exprs[e];
+  switch (n.op) {
+    case ExprOp::kVar: return let_of[n.var.index()].valid() && compares_indices(k, let_of, let_of[n.var.index()]);
+    case ExprOp::kSplat: case ExprOp::kNot: return compares_indices(k, let_of, n.a);
+    case ExprOp::kAnd: case ExprOp::kOr: return compares_indices(k, let_of, n.a) || compares_indices(k, let_of, n.b);
+    case ExprOp::kLt: case ExprOp::kLe: case ExprOp::kEq: return k.exprs[n.a].type.kind == KType::kIndex;
+    default: return false;
+  }
+}
+
 void accesses(const Kernel& k, Problems& problems) {
   std::vector<uint8_t> varying(k.buffers.size(), 0), used(k.buffers.size(), 0);
   for (const Stmt& s : k.stmts) {
@@ -293,6 +305,9 @@ void accesses(const Kernel& k, Problems& problems) {
       problems.push_back(
           {8, cat("local array '", k.buffers[BufId(b)].name, "' is only accessed at constants: register tiles are separate names"), {}});
 
+  std::vector<ExprId> let_of(k.vars.size());
+  for (const Stmt& s : k.stmts)
+    if (s.kind == StmtKind::kLet) let_of[s.var.index()] = s.value;
   for (const AccessReport& a : prove_accesses(k).open) {
     if (a.outside) problems.push_back({3, cat(a.text, ": it certainly is not"), a.stmt});
     const Stmt& s = k.stmts[a.stmt];
@@ -300,7 +315,7 @@ void accesses(const Kernel& k, Problems& problems) {
     for (const ExprNode& n : k.exprs) {
       if (n.op != ExprOp::kSelect) continue;
       const auto is_it = [&](ExprId e) { return k.exprs[e].op == ExprOp::kVar && k.exprs[e].var == s.var; };
-      if (is_it(n.b) || is_it(n.c)) {
+      if ((is_it(n.b) || is_it(n.c)) && compares_indices(k, let_of, n.a)) {
         problems.push_back({6, cat(a.text, ", and a select chooses afterwards: it does not guard the load, a mask does"), a.stmt});
         break;
       }
