@@ -157,10 +157,10 @@ std::span<const OpDef> ops_gather() {
       {.kind = OpKind::kGatherElements,
        .doc = "Result of the indices' shape; element j is x at j with the coordinate of `axis` replaced by idx[j]. On other axes the "
               "indices may be shorter than x. Negative "
-              "indices count from the end; one out of range is an error at run time.",
+              "indices count from the end; one out of range is an error at run time, which `of` words: an index, or the label of a sample.",
        .min_operands = 2,
        .max_operands = 2,
-       .attrs = {kAxis},
+       .attrs = {kAxis, attr_choice("of", "index|label", "index")},
        .lowering = Lowering::kMap,
        .infer = infer_gather_elements,
        .eval = eval_gather_elements,

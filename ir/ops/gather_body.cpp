@@ -38,7 +38,8 @@ void body_gather(BodyContext& c) {
 void body_gather_elements(BodyContext& c) {
   const auto axis = static_cast<size_t>(axis_of(c.node, static_cast<int>(c.coords.size())));
   Coords from = c.coords;
-  from[axis] = checked_index(c, c.s.read(1, c.coords), c.shape(0)[axis], "gather_elements index");
+  const std::string_view of = c.node.s("of");
+  from[axis] = checked_index(c, c.s.read(1, c.coords), c.shape(0)[axis], of == "index" ? "gather_elements index" : std::string(of));
   c.sources.push_back({0, std::move(from), not_empty(c, c.shape(0)[axis])});
 }
 
