@@ -101,7 +101,7 @@ class Session {
   Status assert_dims(const EntryState& s, const Step& step) const;
   Status assert_value(const BoundSegment& b, const Instr& in) const;
   Status check_failed(const EntryState& s, const BoundSegment& b, const Instr& in) const;
-  std::string culprit(const EntryState& s, const BoundSegment& b, const Instr& in) const;
+  std::string culprit(std::string_view what, const EntryState& s, const BoundSegment& b, const Instr& in) const;
   Error at_step(Error e, const Step& step) const;
 
   std::shared_ptr<const Executable> executable_;

@@ -61,7 +61,7 @@ OperandFacts facts_of(const Program& p, const PlanEntry& e, const PlanOperand& o
 
 // The element that held the index: ", element [7] of input "labels"". Kernels report the index alone; it is looked for in the integers that the launch reads, as it is and as counted from
 // the end.
-std::string Session::culprit(const EntryState& s, const BoundSegment& b, const Instr& in) const {
+std::string Session::culprit(std::string_view what, const EntryState& s, const BoundSegment& b, const Instr& in) const {
   for (uint32_t p = 0; p < in.slot_count; ++p) {
     if (executable_->kernel(in.step->kernel).buffers[BufId(p)].access != Access::kRead) continue;
     const OperandFacts f = facts_of(program_, *s.entry, in.step->operands[p], s.values);
@@ -74,7 +74,10 @@ std::string Session::culprit(const EntryState& s, const BoundSegment& b, const I
       std::vector<int64_t> at(f.dims.size());
       int64_t rest = i;
       for (size_t a = f.dims.size(); a-- > 0; rest /= f.dims[a]) at[a] = rest % f.dims[a];
-      return cat(": element [", join(at, ", ", [](int64_t c) { return c; }), "] ", f.name.empty() ? "of the indices" : cat("of ", f.name), " is ", v);
+      const std::string place = join(at, ", ", [](int64_t c) { return c; });
+      // Labels may have been prepared for the kernel; `index` is the one that was given.
+      if (what == "label") return cat(": that of sample [", place, "]");
+      return cat(": element [", place, "] ", f.name.empty() ? "of the indices" : cat("of ", f.name), " is ", v);
     }
   }
   return {};
@@ -83,7 +86,7 @@ std::string Session::culprit(const EntryState& s, const BoundSegment& b, const I
 Status Session::check_failed(const EntryState& s, const BoundSegment& b, const Instr& in) const {
   const Kernel& k = executable_->kernel(in.step->kernel);
   const std::string what = failure_.site < k.sites.size() ? k.sites[failure_.site].what : "index";
-  return at_step(Error(Code::kIndexOutOfRange, cat(what, " ", failure_.index, " is outside [0, ", failure_.bound, ")", culprit(s, b, in))), *in.step);
+  return at_step(Error(Code::kIndexOutOfRange, cat(what, " ", failure_.index, " is outside [0, ", failure_.bound, ")", culprit(what, s, b, in))), *in.step);
 }
 
 Status Session::interrupted() {
