@@ -1,7 +1,7 @@
-// sin and cos: x = n pi/2 + r, then a polynomial of r chosen by n modulo 4. Up to kNear the reduction is three fused steps; beyond, in a
-// branch that is rarely taken, f32 goes through the digits of 2/pi in f64, good for every finite value. f64 beyond its limit is first
-// brought near by an exact remainder modulo the double nearest 2 pi: it stays in
-// [-1, 1] but has no digits to promise.
+// sin and cos: x = n pi/2 + r, then a polynomial of r chosen by n modulo 4. Up to a limit the reduction is three fused steps; beyond, in a
+// branch that is rarely taken, f32 goes through the digits of 2/pi in f64, good for every finite value. f64 beyond its limit loses digits
+// with every power of two: it stays in [-1, 1], and where a double holds no fraction of a turn any more it is that of a whole number of
+// turns.
 
 #include <cmath>
 
@@ -58,8 +58,10 @@ Turned turn_far(Writer& w, V x) {
 }
 
 Turned turn_far_f64(Writer& w, V x) {
-  const V near = w.let("near", w.op(ExprOp::kRem, x, w.value(DType::kF64, 6.28318530717958647693)));
-  return turn_near(w, near);
+  constexpr DType d = DType::kF64;
+  const V turns = w.let("turns", w.mul(x, w.value(d, 0.15915494309189533577)));
+  const V part = w.sub(turns, w.op(ExprOp::kRoundEven, turns));
+  return turn_near(w, w.let("near", w.mul(part, w.value(d, 6.28318530717958647693))));
 }
 
 V sine_poly(Writer& w, V r, V z, const Format& f) {
