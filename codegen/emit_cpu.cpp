@@ -84,6 +84,23 @@ void CpuDialect::prelude(SourceWriter& w, const std::set<KType>& types, bool ind
   w.line("template <class T, class B> HELPER T min_s(T a, T b) { if (a != a) return a; if (a == b) return __builtin_bit_cast(T, __builtin_bit_cast(B, a) | __builtin_bit_cast(B, b)); return a < b ? a : b; }");
   w.line("template <class T> HELPER T div_i(T a, T b) { if (b == 0) return 0; if (T(-1) < T(0) && b == T(-1)) return T(0 - a); return T(a / b); }");
   w.line("template <class T> HELPER T rem_i(T a, T b) { if (b == 0 || (T(-1) < T(0) && b == T(-1))) return 0; return T(a % b); }");
+  // f64 to a 16-bit float in one rounding: first to f32, inexact results made odd, so that the second rounding decides as the first would have.
+  w.line(
+      "HELPER f32 f32_to_odd(f64 a) { f32 r = (f32)a; u32 b = __builtin_bit_cast(u32, r); if (a != a || (f64)r == a) return r; "
+      "if (__builtin_fabs((f64)r) > __builtin_fabs(a)) b -= 1; return __builtin_bit_cast(f32, b | 1); }");
+  w.line("HELPER u16 bf16_of(f32 a) { u32 b = __builtin_bit_cast(u32, a); return (u16)(a != a ? (b >> 16) | 0x40 : (b + 0x7fff + ((b >> 16) & 1)) >> 16); }");
+  // The exact remainder with the dividend's sign, bit by bit: without libm there is no fmod. M: bits of the stored mantissa.
+  w.open("template <class F, class U, int M> static F rem_f(F fa, F fb)");
+  w.line("const U top = U(1) << M, sign = U(1) << (sizeof(U) * 8 - 1), inf = U(~sign) >> M << M;");
+  w.line("const U a = __builtin_bit_cast(U, fa), b = __builtin_bit_cast(U, fb) & ~sign, s = a & sign; U x = a & ~sign;");
+  w.line("if (fa != fa) return fa; if (fb != fb) return fb; if (b == 0 || x >= inf) return (fa - fa) / (fa - fa); if (x < b) return fa;");
+  w.line("int ex = int(x >> M), eb = int(b >> M); U mx = x & (top - 1), mb = b & (top - 1);");
+  w.line("if (ex) mx |= top; else ex = 1; if (eb) mb |= top; else eb = 1;");
+  w.line("for (; ex > eb; --ex) { if (mx >= mb) mx -= mb; mx <<= 1; }");
+  w.line("if (mx >= mb) mx -= mb; if (mx == 0) return __builtin_bit_cast(F, s);");
+  w.line("while (mx < top && ex > 1) { mx <<= 1; --ex; }");
+  w.line("x = mx < top ? mx : (U(ex) << M) | (mx & (top - 1)); return __builtin_bit_cast(F, U(s | x));");
+  w.close();
   w.line("template <class T> HELPER T floordiv_i(T a, T b) { T q = div_i(a, b); return b != 0 && T(q * b) != a && ((a < 0) != (b < 0)) ? T(q - 1) : q; }");
   w.line("template <class T> HELPER T floormod_i(T a, T b) { T r = rem_i(a, b); return r != 0 && ((r < 0) != (b < 0)) ? T(r + b) : r; }");
 }
@@ -167,6 +184,14 @@ std::vector<std::string> CpuDialect::cast_body(const HelperKey& h) const {
   }
   if (h.op == ExprOp::kCastEven && to.kind == KType::kElem && storage_only(to.elem)) {
     const std::string u = n == 1 ? "u32" : cat("u32x", n);
+    if (from.elem == DType::kF64) {
+      const std::string odd = n == 1 ? "f32_to_odd(a)" : "f32_to_odd(a[i])";
+      const bool brain = to.elem == DType::kBF16;
+      const std::string each = brain ? cat("bf16_of(", odd, ")") : cat("(u16)__builtin_ia32_vcvtps2ph(v4f{", odd, ", 0, 0, 0}, 0)[0]");
+      auto body = n == 1 ? std::vector<std::string>{cat("return ", each, ";")} : per_lane(t, n, each);
+      if (!brain) body.insert(body.begin(), "typedef float v4f __attribute__((vector_size(16)));");
+      return body;
+    }
     if (to.elem == DType::kBF16) {
       const std::string half = n == 1 ? "u16" : cat("u16x", n);
       const std::string narrow = n == 1 ? "(u16)(r)" : cat("__builtin_convertvector(r, ", half, ")");
@@ -251,6 +276,10 @@ std::vector<std::string> CpuDialect::body_of(const HelperKey& h, std::string& pa
     case ExprOp::kFloorDiv:
     case ExprOp::kFloorMod: {
       two(in);
+      if (floating && h.op == ExprOp::kRem) {
+        const std::string f = h.type.elem == DType::kF32 ? "rem_f<f32, u32, 23>" : "rem_f<f64, u64, 52>";
+        return n == 1 ? std::vector<std::string>{cat("return ", f, "(a, b);")} : per_lane(t, n, cat(f, "(a[i], b[i])"));
+      }
       if (floating) return {one("return a / b;")};
       const char* f = h.op == ExprOp::kDiv ? "div_i" : h.op == ExprOp::kRem ? "rem_i" : h.op == ExprOp::kFloorDiv ? "floordiv_i" : "floormod_i";
       if (n == 1) return {cat("return ", f, "(a, b);")};
