@@ -8,6 +8,7 @@
 #include "runtime/thread_pool.h"
 #include "tools/command.h"
 #include "tools/document.h"
+#include "tools/interrupt.h"
 #include "tools/program.h"
 #include "tools/table.h"
 
@@ -69,6 +70,7 @@ Result<Timing> measure(const Prepared& p, const Plan& plan) {
   out.target = p.target;
   out.counts = p.executable->counts(p.entry);
   NNC_ASSIGN(const std::unique_ptr<Session> session, Session::create(p.executable));
+  const Interruptible interruptible(*session);
   Caller caller(p, *session);
   NNC_TRY(caller.first(&out.first));
   for (int64_t k = 0; k < plan.warm_up; ++k) NNC_TRY(caller.run());

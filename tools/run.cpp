@@ -6,6 +6,7 @@
 #include "ir/support/text.h"
 #include "tools/command.h"
 #include "tools/document.h"
+#include "tools/interrupt.h"
 #include "tools/program.h"
 #include "tools/table.h"
 
@@ -139,6 +140,7 @@ Result<int> run_command(const Arguments& a, Console& console) {
   if (a.has("expect")) { NNC_ASSIGN(expected, read_expected(a, p.model.interface, console, budget)); }
   NNC_ASSIGN(const std::unique_ptr<Session> session, Session::create(p.executable));
   Stopwatch watch;
+  const Interruptible interruptible(*session);
   NNC_ASSIGN(std::vector<Tensor> results, session->run(p.entry, p.arguments));
   const double seconds = watch.take();
 

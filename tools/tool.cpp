@@ -2,6 +2,7 @@
 
 #include "ir/support/text.h"
 #include "tools/command.h"
+#include "tools/interrupt.h"
 
 namespace nnc::tool {
 
@@ -53,6 +54,10 @@ int run_tool(std::span<const std::string> words, Console& console) {
   // Errors of the command line itself are told in the form that was asked for.
   console.set_json(std::ranges::find(words, "--json") != words.end());
   Result<int> outcome = dispatch(words, console);
+  if (interrupted()) {
+    console.note("interrupted");
+    return kInterrupted;
+  }
   if (outcome.ok()) return *outcome;
   console.error(outcome.error());
   return exit_code(outcome.error().code);
