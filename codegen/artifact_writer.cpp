@@ -24,7 +24,8 @@ struct Section {
 
 schema::Hash stored(const Digest& d) { return schema::Hash(flatbuffers::span<const uint8_t, 32>(d.bytes)); }
 
-// Gives every section its place. Tables hold offsets of fixed width, so their size does not depend on the offsets: they are built twice, the first time to learn it.
+// Gives every section its place. Tables hold offsets of fixed width, so their size does not depend on the offsets: they are built twice,
+// the first time to learn it.
 class Layout {
  public:
   explicit Layout(const ArtifactContents& c) : c_(c) {}
@@ -124,7 +125,8 @@ class Layout {
       const schema::Hash hash = stored(w.hash);
       const auto dtype = text(dtype_name(w.tensor->dtype()));
       const auto dims = b.CreateVector(w.tensor->dims());
-      constants.push_back(schema::CreateConstant(b, &hash, dtype, dims, static_cast<uint64_t>(sections_[w.section].offset), w.tensor->bytes()));
+      constants.push_back(
+          schema::CreateConstant(b, &hash, dtype, dims, static_cast<uint64_t>(sections_[w.section].offset), w.tensor->bytes()));
     }
     std::vector<flatbuffers::Offset<schema::Program>> programs;
     size_t code = 0;

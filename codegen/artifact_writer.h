@@ -13,7 +13,7 @@ namespace nnc {
 
 struct ArtifactContents {
   std::span<const CompiledProgram> programs;
-  std::string graph;  // module text after simplification, or empty
+  std::string graph;                                            // module text after simplification, or empty
   std::vector<std::pair<std::string, std::string>> properties;  // kept sorted by key
 };
 

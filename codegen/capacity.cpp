@@ -41,7 +41,8 @@ Dim capacity(SymbolTable& symbols, const Dim& d) {
     for (uint32_t s : t.mono.s) {
       if (s == 0) continue;
       const SymbolId id(s - 1);
-      product = symbols.mul(product, t.coeff < 0 && bounded(symbols, Dim(id)) ? Dim(symbols.range(Dim(id)).lo) : symbol_capacity(symbols, id));
+      product =
+          symbols.mul(product, t.coeff < 0 && bounded(symbols, Dim(id)) ? Dim(symbols.range(Dim(id)).lo) : symbol_capacity(symbols, id));
     }
     sum = symbols.add(sum, product);
   }

@@ -52,7 +52,9 @@ Status build_code(CompiledProgram& out, const std::vector<Kernel>& kernels, cons
     case TargetKind::kVm: return {};
     case TargetKind::kCpu: make_units(out, kernels, [&](const auto& part) { return emit_cpu_unit(part, target); }); break;
     case TargetKind::kCuda: make_units(out, kernels, [&](const auto& part) { return emit_cuda_unit(part, target); }); break;
-    case TargetKind::kCudaEmu: make_units(out, kernels, [&](const auto& part) { return emit_cuda_unit(part, target, {.emulate = true, .header = true}); }); break;
+    case TargetKind::kCudaEmu:
+      make_units(out, kernels, [&](const auto& part) { return emit_cuda_unit(part, target, {.emulate = true, .header = true}); });
+      break;
   }
   report(options, "kernels", cat(kernels.size(), " in ", out.units.size(), " units"));
   if (target.kind == TargetKind::kCpu) return build_host_code(out, target, options);

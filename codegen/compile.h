@@ -1,5 +1,6 @@
 #pragma once
-// The compiler's driver: a module in, for each target a program with its code out. What `nnc compile`, `nnc run MODEL` and the C++ facade call.
+// The compiler's driver: a module in, for each target a program with its code out. What `nnc compile`, `nnc run MODEL` and the C++ facade
+// call.
 
 #include <functional>
 #include <memory>
@@ -21,15 +22,15 @@ struct NativeUnit {
 struct CompiledProgram {
   Program program;
   std::vector<NativeUnit> units;
-  std::vector<ConstId> constants;       // per Program::constants, into `module`
-  std::shared_ptr<Module> module;       // the optimised module: owner of the constants
+  std::vector<ConstId> constants;  // per Program::constants, into `module`
+  std::shared_ptr<Module> module;  // the optimised module: owner of the constants
   std::map<std::string, int> skeletons;
 };
 struct CompileOptions {
   int level = 2;
   League league = League::kStrict;
   HostCompilerOptions host;
-  bool native = true;                   // false: no compiler is run, kernels are interpreted
+  bool native = true;  // false: no compiler is run, kernels are interpreted
   PipelineOptions pipeline;
   std::function<void(std::string_view phase, std::string_view detail)> progress;
 };

@@ -66,7 +66,9 @@ void TileProduct::panels(Expr begin, Expr end, Expr first_panel) {
         rows(begin, end, p, 1, false);
         return;
       }
-      k.if_(k.le(k.mul(k.add(p, k.index(1)), k.index(kPanel)), k.dim(n_)), [&] { rows(begin, end, p, 1, false); }, [&] { rows(begin, end, p, 1, true); });
+      k.if_(
+          k.le(k.mul(k.add(p, k.index(1)), k.index(kPanel)), k.dim(n_)), [&] { rows(begin, end, p, 1, false); },
+          [&] { rows(begin, end, p, 1, true); });
     });
   });
 }
@@ -102,13 +104,15 @@ void TileProduct::tile(Expr m0, int rows, Expr panel, int panels, bool masked) {
   for (auto& row : acc)
     for (int j = 0; j < vectors; ++j) row.push_back(k.mut("c", k.constant(acc_, 0, x_.lanes)));
   std::vector<Expr> at;
-  for (int p = 0; p < panels; ++p) at.push_back(k.let("b", k.add(right_base_, k.mul(k.mul(k.add(panel, k.index(p)), k.dim(depth_)), k.index(kPanel)))));
+  for (int p = 0; p < panels; ++p)
+    at.push_back(k.let("b", k.add(right_base_, k.mul(k.mul(k.add(panel, k.index(p)), k.dim(depth_)), k.index(kPanel)))));
   const Expr n0 = k.let("n0", k.mul(panel, k.index(kPanel)));
   walk_depth([&](const DepthStep& d) {
     body.enter();
     std::vector<Expr> b;
     for (int j = 0; j < vectors; ++j) {
-      const Expr index = k.add(k.add(at[static_cast<size_t>(j / per_panel)], k.mul(d.flat, k.index(kPanel))), k.index(int64_t(j % per_panel) * x_.lanes));
+      const Expr index =
+          k.add(k.add(at[static_cast<size_t>(j / per_panel)], k.mul(d.flat, k.index(kPanel))), k.index(int64_t(j % per_panel) * x_.lanes));
       b.push_back(k.let("bv", k.convert(body.to_compute(k.load(right_, index, x_.lanes), right_type_), acc_)));
     }
     for (int i = 0; i < rows; ++i) {
@@ -129,7 +133,8 @@ void TileProduct::tile(Expr m0, int rows, Expr panel, int panels, bool masked) {
       if (single_column() && j > 0) break;
       body.enter();
       Expr mask;
-      if (masked && !single_column()) mask = k.let("mask", k.lt(k.add(k.iota(x_.lanes), k.splat(n, x_.lanes)), k.splat(k.dim(n_), x_.lanes)));
+      if (masked && !single_column())
+        mask = k.let("mask", k.lt(k.add(k.iota(x_.lanes), k.splat(n, x_.lanes)), k.splat(k.dim(n_), x_.lanes)));
       Expr value = k.var(acc[static_cast<size_t>(i)][static_cast<size_t>(j)]);
       if (const Expr more = bias(mask); more.valid()) value = k.add(value, k.convert(more, acc_));
       value = k.let("c", body.round_value(k.convert(value, compute_dtype(type)), type));

@@ -1,5 +1,6 @@
 #pragma once
-// What matrix products and dense convolutions have in common on the CPU: a register tile of rows by whole panels of 16 columns, whose inner dimension is walked by the class at hand. Internal to the skeletons.
+// What matrix products and dense convolutions have in common on the CPU: a register tile of rows by whole panels of 16 columns, whose inner
+// dimension is walked by the class at hand. Internal to the skeletons.
 
 #include <functional>
 #include <string>

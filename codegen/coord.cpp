@@ -105,7 +105,8 @@ bool GroupBody::fits_below(const Coord& c, const Dim& f) {
   return known && s.at_least(s.sub(f, hi), 1) == Ternary::kYes;
 }
 
-// Where all but a small part of `a` is made of multiples of some c, and c divides f: (c * x + small) / f = x / (f / c), and the small part takes part in no division.
+// Where all but a small part of `a` is made of multiples of some c, and c divides f: (c * x + small) / f = x / (f / c), and the small part
+// takes part in no division.
 std::optional<std::pair<Coord, Coord>> GroupBody::split_nested(const Coord& a, const Dim& f) {
   SymbolTable& s = k_.symbols();
   std::optional<std::pair<Coord, Dim>> best;  // the part to be split, and c
@@ -114,16 +115,20 @@ std::optional<std::pair<Coord, Coord>> GroupBody::split_nested(const Coord& a, c
     if (c.is_const(1) || !s.div_exact(f, c)) return;
     Coord big, small;
     for (const CoordTerm& t : a.terms) {
-      if (const auto q = s.div_exact(t.coeff, c)) big.terms.push_back({t.axis, *q});
-      else small.terms.push_back(t);
+      if (const auto q = s.div_exact(t.coeff, c))
+        big.terms.push_back({t.axis, *q});
+      else
+        small.terms.push_back(t);
     }
     for (const OpaqueTerm& o : a.opaque) {
       const auto q = s.div_exact(o.factor, c);
       (q ? big : small).opaque.push_back(o);
       if (q) big.opaque.back().factor = *q;
     }
-    if (const auto q = s.div_exact(a.offset, c)) big.offset = *q;
-    else small.offset = a.offset;
+    if (const auto q = s.div_exact(a.offset, c))
+      big.offset = *q;
+    else
+      small.offset = a.offset;
     const size_t terms = big.terms.size() + big.opaque.size();
     if (terms >= best_terms || !fits_below(small, c)) return;
     best = {std::move(big), c};
@@ -172,13 +177,15 @@ std::pair<Coord, Coord> GroupBody::split(const Coord& a, const Dim& f) {
   for (const CoordTerm& t : rest.terms) {
     if (t.axis == kLaneAxis) continue;
     auto inner = s.div_exact(f, t.coeff);
-    if (inner && s.div_exact(axes_[t.axis].extent, *inner) && !inner->is_const(1) && !(*inner == axes_[t.axis].extent)) splits_.push_back({t.axis, *inner});
+    if (inner && s.div_exact(axes_[t.axis].extent, *inner) && !inner->is_const(1) && !(*inner == axes_[t.axis].extent))
+      splits_.push_back({t.axis, *inner});
   }
   int64_t lane_step = 0;
   for (const CoordTerm& t : rest.terms)
     if (t.axis == kLaneAxis) lane_step = t.coeff.is_const() ? t.coeff.constant() : -1;
   if (lane_step != 0) {
-    bool aligned = lane_step == 1 && f.is_const() && f.constant() % lanes_ == 0 && s.divisible(rest.offset, lanes_) == Ternary::kYes && rest.opaque.empty();
+    bool aligned = lane_step == 1 && f.is_const() && f.constant() % lanes_ == 0 && s.divisible(rest.offset, lanes_) == Ternary::kYes &&
+                   rest.opaque.empty();
     for (const CoordTerm& t : rest.terms)
       if (t.axis != kLaneAxis && axes_[t.axis].align % lanes_ != 0 && s.divisible(t.coeff, lanes_) != Ternary::kYes) aligned = false;
     if (!aligned) {

@@ -1,5 +1,6 @@
-// Convolutions on CUDA, channels last. Dense and grouped ones are products whose rows are output positions and whose depth is (kernel..., channel): the left tile is gathered from the input, positions outside of it are
-// zeros, and no patch matrix is made. Depthwise: a thread a position and a vector of channels.
+// Convolutions on CUDA, channels last. Dense and grouped ones are products whose rows are output positions and whose depth is (kernel...,
+// channel): the left tile is gathered from the input, positions outside of it are zeros, and no patch matrix is made. Depthwise: a thread a
+// position and a vector of channels.
 
 #include "codegen/conv_facts.h"
 #include "codegen/cuda_product.h"
@@ -128,7 +129,8 @@ class ConvTiles final : public CudaProduct {
       return body.emit(f_.w, Coords::of_flat(body, at, g_.type(f_.w).shape), mask);
     }
     for (uint32_t i = 0; i < g_.inputs().size(); ++i)
-      if (g_.inputs()[i] == f_.w) return body.to_compute(k.load(body.declare_input(i), weight_flat(outer, depth), 1, {mask, {}, false}), g_.type(f_.w).dtype);
+      if (g_.inputs()[i] == f_.w)
+        return body.to_compute(k.load(body.declare_input(i), weight_flat(outer, depth), 1, {mask, {}, false}), g_.type(f_.w).dtype);
     NNC_CHECK(false, "packed weights must be an input of their group");
   }
   Coord out_channel() {
@@ -155,7 +157,10 @@ constexpr int kDepthwiseThreads = 128;
 
 class CudaDepthwise {
  public:
-  CudaDepthwise(const Graph& g, const Target& t, const ConvFacts& f, int lanes) : k(group_name(g), kDepthwiseThreads), body(k, g, t), args(k, body), g_(g), f_(f), lanes_(lanes), epilogue_(body, f.result) { args.all(); }
+  CudaDepthwise(const Graph& g, const Target& t, const ConvFacts& f, int lanes)
+      : k(group_name(g), kDepthwiseThreads), body(k, g, t), args(k, body), g_(g), f_(f), lanes_(lanes), epilogue_(body, f.result) {
+    args.all();
+  }
 
   void build() {
     SymbolTable& s = k.symbols();
@@ -175,8 +180,10 @@ class CudaDepthwise {
       body.set_axes(axes_, lanes_);
       position();
     };
-    if (s.divisible(total, kDepthwiseThreads) == Ternary::kYes) one();
-    else k.if_(k.lt(id, k.dim(total)), one);
+    if (s.divisible(total, kDepthwiseThreads) == Ternary::kYes)
+      one();
+    else
+      k.if_(k.lt(id, k.dim(total)), one);
   }
 
   KernelBuilder k;
@@ -213,8 +220,10 @@ class CudaDepthwise {
         k.set(acc, is_float(f_.acc) ? k.fma(x, y, k.var(acc)) : k.add(k.mul(x, y), k.var(acc)));
         body.leave();
       };
-      if (tap.inside.valid()) k.if_(tap.inside, multiply);
-      else multiply();
+      if (tap.inside.valid())
+        k.if_(tap.inside, multiply);
+      else
+        multiply();
     };
     nest(0);
     const DType type = g_.type(f_.result).dtype;

@@ -1,5 +1,6 @@
-// Folds on CUDA. Rows: a block a row, or for short rows a warp each; a thread walks vectors a block apart, states meet by shuffles (always lower lane with higher, then one broadcast, so that every thread has the same
-// bits), then warps meet in shared memory in their order. Columns: a thread a vector of neighbouring columns.
+// Folds on CUDA. Rows: a block a row, or for short rows a warp each; a thread walks vectors a block apart, states meet by shuffles (always
+// lower lane with higher, then one broadcast, so that every thread has the same bits), then warps meet in shared memory in their order.
+// Columns: a thread a vector of neighbouring columns.
 
 #include <algorithm>
 
@@ -15,14 +16,17 @@ constexpr int kColumnThreads = 128;
 class CudaFold : public FoldCommon {
  public:
   // `rows`: rows of a block; each is walked by threads / rows threads.
-  CudaFold(const Graph& g, const Target& t, const FoldFacts& f, int lanes, int threads, int rows) : FoldCommon(g, t, f, lanes, threads), threads_(threads), rows_(rows) {}
+  CudaFold(const Graph& g, const Target& t, const FoldFacts& f, int lanes, int threads, int rows)
+      : FoldCommon(g, t, f, lanes, threads), threads_(threads), rows_(rows) {}
   bool is_row() const { return row_; }
   Dim length() { return product(kept_.size(), axes_.size()); }
   Dim inner() { return axes_.empty() ? Dim(1) : axes_.back().extent; }
   Dim inner_kept() { return kept_.empty() ? Dim(1) : axes_[kept_.size() - 1].extent; }
   void build() {
-    if (row_) build_rows();
-    else build_columns();
+    if (row_)
+      build_rows();
+    else
+      build_columns();
   }
 
  private:
@@ -70,7 +74,9 @@ class CudaFold : public FoldCommon {
   }
   // How a state lies in shared memory.
   static DType stored(const KType& t) { return t.kind == KType::kMask ? DType::kU8 : t.kind == KType::kIndex ? DType::kI64 : t.elem; }
-  Expr restored(Expr v, const KType& t) { return t.kind == KType::kMask ? k.convert(v, DType::kBool) : t.kind == KType::kIndex ? k.to_index(v) : v; }
+  Expr restored(Expr v, const KType& t) {
+    return t.kind == KType::kMask ? k.convert(v, DType::kBool) : t.kind == KType::kIndex ? k.to_index(v) : v;
+  }
 
   std::vector<Expr> across_threads(NodeId n, std::vector<Expr> state) {
     for (int by = kWarp / 2; by >= 1; by /= 2) {
@@ -86,7 +92,8 @@ class CudaFold : public FoldCommon {
     std::vector<BufId> shared;
     for (Expr e : state) shared.push_back(k.alloc("part", stored(k.type(e)), warps, Space::kShared));
     k.if_(k.eq(k.lane(), k.index(0)), [&] {
-      for (size_t s = 0; s < state.size(); ++s) k.store(shared[s], k.floordiv(k.thread(), k.index(kWarp)), k.convert(state[s], stored(k.type(state[s]))));
+      for (size_t s = 0; s < state.size(); ++s)
+        k.store(shared[s], k.floordiv(k.thread(), k.index(kWarp)), k.convert(state[s], stored(k.type(state[s]))));
     });
     k.barrier();
     std::vector<Expr> all;
@@ -135,8 +142,10 @@ class CudaFold : public FoldCommon {
         body.leave();
       });
     };
-    if (exists.valid()) k.if_(exists, store);
-    else store();
+    if (exists.valid())
+      k.if_(exists, store);
+    else
+      store();
     body.leave();
     unbind();
   }
@@ -152,7 +161,8 @@ class CudaFold : public FoldCommon {
 
   void build_columns() {
     if (kept_.empty()) {
-      k.if_(k.eq(k.add(k.mul(k.task(0), k.index(threads_)), k.thread()), k.index(0)), [&] { column_block(std::vector<Expr>(axes_.size(), k.index(0)), 1, {}); });
+      k.if_(k.eq(k.add(k.mul(k.task(0), k.index(threads_)), k.thread()), k.index(0)),
+            [&] { column_block(std::vector<Expr>(axes_.size(), k.index(0)), 1, {}); });
       return;
     }
     const size_t last = kept_.size() - 1;
@@ -165,8 +175,10 @@ class CudaFold : public FoldCommon {
       bases[last] = k.let("at", k.mul(outer.is_const(1) ? id : k.floormod(id, k.dim(vectors)), k.index(lanes_)));
       column_block(bases, lanes_, {});
     };
-    if (k.symbols().divisible(total, threads_) == Ternary::kYes) one();
-    else k.if_(k.lt(id, k.dim(total)), one);
+    if (k.symbols().divisible(total, threads_) == Ternary::kYes)
+      one();
+    else
+      k.if_(k.lt(id, k.dim(total)), one);
   }
 
   const int threads_, rows_;

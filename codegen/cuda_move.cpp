@@ -1,5 +1,6 @@
-// Moves on CUDA whose neighbours in the source are not neighbours in the result (transposes and what is made of them): a block takes a tile of 32 by 32 elements through shared memory, so that it reads and writes along
-// memory. The line of the tile is one element longer than a warp: no two lanes meet in a bank.
+// Moves on CUDA whose neighbours in the source are not neighbours in the result (transposes and what is made of them): a block takes a tile
+// of 32 by 32 elements through shared memory, so that it reads and writes along memory. The line of the tile is one element longer than a
+// warp: no two lanes meet in a bank.
 
 #include "codegen/cuda_move.h"
 
@@ -48,7 +49,8 @@ std::optional<size_t> source_axis(const Graph& g, const Target& t, const IterSpa
 
 class TiledMove {
  public:
-  TiledMove(const Graph& g, const Target& t, const IterSpace& space, size_t source) : k(group_name(g), kThreads), body(k, g, t), args(k, body), g_(g), source_(source) {
+  TiledMove(const Graph& g, const Target& t, const IterSpace& space, size_t source)
+      : k(group_name(g), kThreads), body(k, g, t), args(k, body), g_(g), source_(source) {
     args.all();
     for (const Dim& d : space.extents) axes_.push_back(IterAxis{body.dim(d), k.index(0), false, 1});
   }
@@ -67,7 +69,8 @@ class TiledMove {
       axes_[a].base = k.let("i", k.floormod(rest, k.dim(axes_[a].extent)));
       rest = k.let("t", k.floordiv(rest, k.dim(axes_[a].extent)));
     }
-    const Expr from = k.let("a0", k.mul(k.floordiv(k.task(0), k.dim(across)), k.index(kTile))), to = k.let("b0", k.mul(k.floormod(k.task(0), k.dim(across)), k.index(kTile)));
+    const Expr from = k.let("a0", k.mul(k.floordiv(k.task(0), k.dim(across)), k.index(kTile))),
+               to = k.let("b0", k.mul(k.floormod(k.task(0), k.dim(across)), k.index(kTile)));
     const Expr x = k.let("tx", k.floormod(k.thread(), k.index(kTile))), y = k.let("ty", k.floordiv(k.thread(), k.index(kTile)));
     const ValueId in = g_.inputs()[0];
     const Type& type = g_.type(in);
@@ -122,8 +125,10 @@ class TiledMove {
       visit();
       body.leave();
     };
-    if (inside.valid()) k.if_(inside, one);
-    else one();
+    if (inside.valid())
+      k.if_(inside, one);
+    else
+      one();
   }
   Coords output_coords() {
     Coord flat;

@@ -1,6 +1,7 @@
-// A block computes a tile of the result. Tiles of both operands pass through shared memory in two stages: while one is multiplied, the next is on its way (asynchronous copies where an operand is a parameter as
-// it is, else loads, prologue and stores). f32 and wider: fma on registers, rows and columns of a thread interleaved over the tile so that no two lanes meet in a bank. f16, bf16, int8: matrix instructions. At the
-// end the tile goes through shared memory once more, so that the epilogue is one loop over vectors of whole rows.
+// A block computes a tile of the result. Tiles of both operands pass through shared memory in two stages: while one is multiplied, the next
+// is on its way (asynchronous copies where an operand is a parameter as it is, else loads, prologue and stores). f32 and wider: fma on
+// registers, rows and columns of a thread interleaved over the tile so that no two lanes meet in a bank. f16, bf16, int8: matrix
+// instructions. At the end the tile goes through shared memory once more, so that the epilogue is one loop over vectors of whole rows.
 
 #include "codegen/cuda_product.h"
 
@@ -50,8 +51,8 @@ void CudaProduct::set_axes(Expr m, Expr n, int lanes) {
   body.set_axes(axes_, lanes);
 }
 
-// Where the stages lie. With registers the left tile is lines along the depth and the right one lines along the columns, whatever memory has; matrix instructions read either, so lines follow memory. The tile of the
-// result takes the place of the stages where types allow.
+// Where the stages lie. With registers the left tile is lines along the depth and the right one lines along the columns, whatever memory
+// has; matrix instructions read either, so lines follow memory. The tile of the result takes the place of the stages where types allow.
 void CudaProduct::layout() {
   a_.outer = x_.bm, b_.outer = x_.bn;
   if (!x_.tiles) {
@@ -113,21 +114,26 @@ void CudaProduct::load_tile(const Side& s, bool left, Expr stage, Expr tile) {
   // Threads that are neighbours take neighbours in memory.
   const int fast = line_is_depth == s.depth_runs ? line : lines;
   const Expr base = k.let("at", k.add(k.index(s.offset), k.mul(stage, k.index(s.stage))));
-  k.for_("c", k.index(0), k.index((total + x_.threads - 1) / x_.threads), 1, [&](Expr c) {
-    const Expr id = k.let("id", k.add(k.mul(c, k.index(x_.threads)), k.thread()));
-    auto one = [&] {
-      const Expr in_fast = k.let("f", k.floormod(id, k.index(fast))), in_slow = k.let("s", k.floordiv(id, k.index(fast)));
-      const bool same = line_is_depth == s.depth_runs;
-      const Expr in_line = same ? k.mul(in_fast, k.index(used)) : in_slow, which = same ? in_slow : in_fast;
-      const Expr at = k.add(base, k.add(k.mul(which, k.index(s.pitch)), in_line));
-      const Expr along_depth = line_is_depth ? in_line : which, along_outer = line_is_depth ? which : in_line;
-      const Expr depth = k.let("p", k.add(k.mul(tile, k.index(x_.bk)), along_depth));
-      const Expr outer = k.let(left ? "m" : "n", k.add(left ? m0_ : n0_, along_outer));
-      copy_or_store(s, left, at, outer, depth, used);
-    };
-    if (total % x_.threads == 0) one();
-    else k.if_(k.lt(id, k.index(total)), one);
-  }, true);
+  k.for_(
+      "c", k.index(0), k.index((total + x_.threads - 1) / x_.threads), 1,
+      [&](Expr c) {
+        const Expr id = k.let("id", k.add(k.mul(c, k.index(x_.threads)), k.thread()));
+        auto one = [&] {
+          const Expr in_fast = k.let("f", k.floormod(id, k.index(fast))), in_slow = k.let("s", k.floordiv(id, k.index(fast)));
+          const bool same = line_is_depth == s.depth_runs;
+          const Expr in_line = same ? k.mul(in_fast, k.index(used)) : in_slow, which = same ? in_slow : in_fast;
+          const Expr at = k.add(base, k.add(k.mul(which, k.index(s.pitch)), in_line));
+          const Expr along_depth = line_is_depth ? in_line : which, along_outer = line_is_depth ? which : in_line;
+          const Expr depth = k.let("p", k.add(k.mul(tile, k.index(x_.bk)), along_depth));
+          const Expr outer = k.let(left ? "m" : "n", k.add(left ? m0_ : n0_, along_outer));
+          copy_or_store(s, left, at, outer, depth, used);
+        };
+        if (total % x_.threads == 0)
+          one();
+        else
+          k.if_(k.lt(id, k.index(total)), one);
+      },
+      true);
 }
 
 void CudaProduct::depth_loop(const std::function<void(Expr)>& compute) {
@@ -141,7 +147,8 @@ void CudaProduct::depth_loop(const std::function<void(Expr)>& compute) {
   k.for_("t", k.index(0), k.dim(tiles), 1, [&](Expr t) {
     const Expr next = k.let("next", k.add(t, k.index(1)));
     const Expr odd = k.let("odd", k.floormod(next, k.index(2)));
-    k.if_(k.lt(next, k.dim(tiles)), [&] { load(odd, next); }, [&] { k.copy_commit(); });
+    k.if_(
+        k.lt(next, k.dim(tiles)), [&] { load(odd, next); }, [&] { k.copy_commit(); });
     k.copy_wait(1);
     k.barrier();
     compute(k.let("stage", k.sub(k.index(1), odd)));
@@ -160,33 +167,44 @@ void CudaProduct::registers() {
   depth_loop([&](Expr stage) {
     const Expr left = k.let("la", k.add(k.mul(stage, k.index(a_.stage)), k.mul(ty, k.index(a_.pitch))));
     const Expr right = k.let("lb", k.add(k.index(b_.offset), k.add(k.mul(stage, k.index(b_.stage)), column)));
-    k.for_("p", k.index(0), k.index(x_.bk), v, [&](Expr p) {
-      std::vector<Expr> a;
-      for (int i = 0; i < x_.tm; ++i) a.push_back(k.load(a_.shared, k.add(k.add(left, k.index(int64_t(i) * ty_count * a_.pitch)), p), v, {}, "a"));
-      for (int u = 0; u < v; ++u) {
-        std::vector<Expr> b;
-        for (int j = 0; j < nv; ++j)
-          b.push_back(k.load(b_.shared, k.add(k.add(right, k.mul(p, k.index(b_.pitch))), k.index(int64_t(u) * b_.pitch + int64_t(j) * tx_count * v)), v, {}, "b"));
-        for (int i = 0; i < x_.tm; ++i) {
-          const Expr one = k.splat(v > 1 ? k.extract(a[static_cast<size_t>(i)], u) : a[static_cast<size_t>(i)], v);
-          for (int j = 0; j < nv; ++j) {
-            const VarId c = acc[static_cast<size_t>(i)][static_cast<size_t>(j)];
-            k.set(c, is_float(acc_) ? k.fma(one, b[static_cast<size_t>(j)], k.var(c)) : k.add(k.mul(one, b[static_cast<size_t>(j)]), k.var(c)));
+    k.for_(
+        "p", k.index(0), k.index(x_.bk), v,
+        [&](Expr p) {
+          std::vector<Expr> a;
+          for (int i = 0; i < x_.tm; ++i)
+            a.push_back(k.load(a_.shared, k.add(k.add(left, k.index(int64_t(i) * ty_count * a_.pitch)), p), v, {}, "a"));
+          for (int u = 0; u < v; ++u) {
+            std::vector<Expr> b;
+            for (int j = 0; j < nv; ++j)
+              b.push_back(k.load(
+                  b_.shared, k.add(k.add(right, k.mul(p, k.index(b_.pitch))), k.index(int64_t(u) * b_.pitch + int64_t(j) * tx_count * v)),
+                  v, {}, "b"));
+            for (int i = 0; i < x_.tm; ++i) {
+              const Expr one = k.splat(v > 1 ? k.extract(a[static_cast<size_t>(i)], u) : a[static_cast<size_t>(i)], v);
+              for (int j = 0; j < nv; ++j) {
+                const VarId c = acc[static_cast<size_t>(i)][static_cast<size_t>(j)];
+                k.set(c, is_float(acc_) ? k.fma(one, b[static_cast<size_t>(j)], k.var(c))
+                                        : k.add(k.mul(one, b[static_cast<size_t>(j)]), k.var(c)));
+              }
+            }
           }
-        }
-      }
-    }, true);
+        },
+        true);
   });
   for (int i = 0; i < x_.tm; ++i)
     for (int j = 0; j < nv; ++j)
-      k.store(result_tile_, k.add(k.mul(k.add(ty, k.index(int64_t(i) * ty_count)), k.index(result_pitch_)), k.add(column, k.index(int64_t(j) * tx_count * v))), k.var(acc[static_cast<size_t>(i)][static_cast<size_t>(j)]));
+      k.store(result_tile_,
+              k.add(k.mul(k.add(ty, k.index(int64_t(i) * ty_count)), k.index(result_pitch_)),
+                    k.add(column, k.index(int64_t(j) * tx_count * v))),
+              k.var(acc[static_cast<size_t>(i)][static_cast<size_t>(j)]));
 }
 
 void CudaProduct::matrix_tiles() {
   const uint8_t depth = bytes_of(a_.type) == 2 ? 16 : 32;
   const int across = x_.bn / x_.tn;
   const Expr warp = k.let("warp", k.floordiv(k.thread(), k.index(32)));
-  const Expr wm = k.let("wm", k.mul(k.floordiv(warp, k.index(across)), k.index(x_.tm))), wn = k.let("wn", k.mul(k.floormod(warp, k.index(across)), k.index(x_.tn)));
+  const Expr wm = k.let("wm", k.mul(k.floordiv(warp, k.index(across)), k.index(x_.tm))),
+             wn = k.let("wn", k.mul(k.floormod(warp, k.index(across)), k.index(x_.tn)));
   const int mi = x_.tm / 16, ni = x_.tn / 8;
   std::vector<std::vector<VarId>> acc(static_cast<size_t>(mi));
   for (auto& row : acc)
@@ -200,16 +218,21 @@ void CudaProduct::matrix_tiles() {
     for (int p = 0; p < x_.bk; p += depth) {
       std::vector<VarId> a, b;
       for (int i = 0; i < mi; ++i)
-        a.push_back(k.frag_load("a", a_.type, {16, 8, depth, FragShape::kA}, a_.shared, at(a_, stage, k.add(wm, k.index(int64_t(i) * 16)), p), k.index(a_.pitch), !a_.depth_runs));
+        a.push_back(k.frag_load("a", a_.type, {16, 8, depth, FragShape::kA}, a_.shared,
+                                at(a_, stage, k.add(wm, k.index(int64_t(i) * 16)), p), k.index(a_.pitch), !a_.depth_runs));
       for (int j = 0; j < ni; ++j)
-        b.push_back(k.frag_load("b", b_.type, {16, 8, depth, FragShape::kB}, b_.shared, at(b_, stage, k.add(wn, k.index(int64_t(j) * 8)), p), k.index(b_.pitch), b_.depth_runs));
+        b.push_back(k.frag_load("b", b_.type, {16, 8, depth, FragShape::kB}, b_.shared,
+                                at(b_, stage, k.add(wn, k.index(int64_t(j) * 8)), p), k.index(b_.pitch), b_.depth_runs));
       for (int i = 0; i < mi; ++i)
-        for (int j = 0; j < ni; ++j) k.frag_mma(acc[static_cast<size_t>(i)][static_cast<size_t>(j)], a[static_cast<size_t>(i)], b[static_cast<size_t>(j)]);
+        for (int j = 0; j < ni; ++j)
+          k.frag_mma(acc[static_cast<size_t>(i)][static_cast<size_t>(j)], a[static_cast<size_t>(i)], b[static_cast<size_t>(j)]);
     }
   });
   for (int i = 0; i < mi; ++i)
     for (int j = 0; j < ni; ++j)
-      k.frag_store(acc[static_cast<size_t>(i)][static_cast<size_t>(j)], result_tile_, k.add(k.mul(k.add(wm, k.index(int64_t(i) * 16)), k.index(result_pitch_)), k.add(wn, k.index(int64_t(j) * 8))), k.index(result_pitch_));
+      k.frag_store(acc[static_cast<size_t>(i)][static_cast<size_t>(j)], result_tile_,
+                   k.add(k.mul(k.add(wm, k.index(int64_t(i) * 16)), k.index(result_pitch_)), k.add(wn, k.index(int64_t(j) * 8))),
+                   k.index(result_pitch_));
 }
 
 void CudaProduct::output_at(Expr at, Expr n, int lanes) {
@@ -232,21 +255,27 @@ void CudaProduct::outputs() {
   const int64_t line = x_.bn / lanes, total = line * x_.bm;
   k.for_("e", k.index(0), k.index(total / x_.threads), 1, [&](Expr e) {
     const Expr id = k.let("id", k.add(k.mul(e, k.index(x_.threads)), k.thread()));
-    const Expr row = k.let("row", k.floordiv(id, k.index(line))), column = k.let("col", k.mul(k.floormod(id, k.index(line)), k.index(lanes)));
+    const Expr row = k.let("row", k.floordiv(id, k.index(line))),
+               column = k.let("col", k.mul(k.floormod(id, k.index(line)), k.index(lanes)));
     const Expr m = k.let("m", k.add(m0_, row)), n = k.let("n", k.add(n0_, column));
     const Expr at = k.let("at", k.add(k.mul(row, k.index(result_pitch_)), column));
     axes_[row_axis()].base = m;
     auto columns = [&] {
       if (s.divisible(n_, lanes) == Ternary::kYes) {
-        if (s.divisible(n_, x_.bn) == Ternary::kYes) output_at(at, n, lanes);
-        else k.if_(k.lt(n, k.dim(n_)), [&] { output_at(at, n, lanes); });
+        if (s.divisible(n_, x_.bn) == Ternary::kYes)
+          output_at(at, n, lanes);
+        else
+          k.if_(k.lt(n, k.dim(n_)), [&] { output_at(at, n, lanes); });
         return;
       }
-      k.if_(k.le(k.add(n, k.index(lanes)), k.dim(n_)), [&] { output_at(at, n, lanes); },
-            [&] { k.for_("l", k.index(0), k.sub(k.dim(n_), n), 1, [&](Expr l) { output_at(k.add(at, l), k.add(n, l), 1); }); });
+      k.if_(
+          k.le(k.add(n, k.index(lanes)), k.dim(n_)), [&] { output_at(at, n, lanes); },
+          [&] { k.for_("l", k.index(0), k.sub(k.dim(n_), n), 1, [&](Expr l) { output_at(k.add(at, l), k.add(n, l), 1); }); });
     };
-    if (s.divisible(m_, x_.bm) == Ternary::kYes) columns();
-    else k.if_(k.lt(m, k.dim(m_)), columns);
+    if (s.divisible(m_, x_.bm) == Ternary::kYes)
+      columns();
+    else
+      k.if_(k.lt(m, k.dim(m_)), columns);
   });
 }
 
@@ -261,8 +290,10 @@ void CudaProduct::build(const Shape& batch) {
   m0_ = k.let("m0", k.mul(k.task(1), k.index(x_.bm)));
   n0_ = k.let("n0", k.mul(k.task(0), k.index(x_.bn)));
   layout();
-  if (x_.tiles) matrix_tiles();
-  else registers();
+  if (x_.tiles)
+    matrix_tiles();
+  else
+    registers();
   k.barrier();
   outputs();
 }
@@ -273,7 +304,8 @@ namespace {
 
 class MatrixProduct final : public CudaProduct {
  public:
-  MatrixProduct(const Graph& g, const Target& t, const ProductFacts& f, const CudaTiling& x) : CudaProduct(g, t, f.result, f.acc, x), f_(f) {
+  MatrixProduct(const Graph& g, const Target& t, const ProductFacts& f, const CudaTiling& x)
+      : CudaProduct(g, t, f.result, f.acc, x), f_(f) {
     args.all();
     m_ = body.dim(f.m), n_ = body.dim(f.n), depth_ = body.dim(f.k);
     a_ = side(f.a, true, !f.ta || f.a_vector);
@@ -323,7 +355,8 @@ class MatrixProduct final : public CudaProduct {
   Expr value(bool left, Expr outer, Expr depth, Expr mask) override {
     if (!left && f_.packed) {
       for (uint32_t i = 0; i < g_.inputs().size(); ++i)
-        if (g_.inputs()[i] == f_.b) return body.to_compute(k.load(body.declare_input(i), packed_flat(outer, depth), 1, {mask, {}, false}), g_.type(f_.b).dtype);
+        if (g_.inputs()[i] == f_.b)
+          return body.to_compute(k.load(body.declare_input(i), packed_flat(outer, depth), 1, {mask, {}, false}), g_.type(f_.b).dtype);
       NNC_CHECK(false, "a packed operand must be an input of its group");
     }
     return body.emit(left ? f_.a : f_.b, coords(left, outer, depth), mask);
@@ -343,7 +376,8 @@ class MatrixProduct final : public CudaProduct {
 
 Result<LoweredGroup> lower_product_cuda(const Graph& g, NodeId id, const Target& target, const LowerOptions& options) {
   NNC_ASSIGN(const ProductFacts f, product_facts(g, id));
-  if (f.packed && g.type(f.b).shape.back() != Dim(kPanel)) return Error(Code::kUnsupportedOp, "no CUDA kernel reads panels with interleaved rows");
+  if (f.packed && g.type(f.b).shape.back() != Dim(kPanel))
+    return Error(Code::kUnsupportedOp, "no CUDA kernel reads panels with interleaved rows");
   LoweredGroup out;
   out.skeleton = "contraction";
   const CudaTiling x = choose_cuda_tiling(target, const_cast<Graph&>(g).symbols(), f.m, f.n, f.acc, g.type(f.a).dtype, g.type(f.b).dtype);

@@ -8,9 +8,9 @@ namespace nnc {
 
 // What a product's inner loops are made of, and the tile that one block computes.
 struct CudaTiling {
-  bool tiles = false;           // matrix instructions, else fma on registers
+  bool tiles = false;  // matrix instructions, else fma on registers
   int bm = 64, bn = 64, bk = 16;
-  int tm = 8, tn = 8;           // registers of a thread (fma), rows and columns of a warp (matrix instructions)
+  int tm = 8, tn = 8;  // registers of a thread (fma), rows and columns of a warp (matrix instructions)
   int threads = 64;
 };
 
@@ -30,18 +30,18 @@ class CudaProduct {
  protected:
   // An operand as the loops see it: elements (outer, depth), outer being a row of the left or a column of the right operand.
   struct Side {
-    DType type = DType::kF32;     // in shared memory
-    bool depth_runs = true;       // neighbours in memory lie along the depth
-    bool direct = false;          // a parameter as it is: `buffer`, with `flat` giving positions
-    bool vectors = false;         // 16 bytes at a time are aligned and inside
+    DType type = DType::kF32;  // in shared memory
+    bool depth_runs = true;    // neighbours in memory lie along the depth
+    bool direct = false;       // a parameter as it is: `buffer`, with `flat` giving positions
+    bool vectors = false;      // 16 bytes at a time are aligned and inside
     BufId buffer;
-    int outer = 0, pitch = 0;     // extent of the tile along the outer axis; elements between its lines in shared memory
-    int64_t stage = 0;            // elements of a stage
+    int outer = 0, pitch = 0;  // extent of the tile along the outer axis; elements between its lines in shared memory
+    int64_t stage = 0;         // elements of a stage
     BufId shared;
-    int64_t offset = 0;           // of the first stage in `shared`
+    int64_t offset = 0;  // of the first stage in `shared`
   };
-  virtual Expr flat(const Side& s, bool left, Expr outer, Expr depth) = 0;               // position in the buffer
-  virtual Expr value(bool left, Expr outer, Expr depth, Expr mask) = 0;                  // compute type, x1
+  virtual Expr flat(const Side& s, bool left, Expr outer, Expr depth) = 0;  // position in the buffer
+  virtual Expr value(bool left, Expr outer, Expr depth, Expr mask) = 0;     // compute type, x1
   virtual Coords result_coords() = 0;
   virtual Expr bias(Expr) { return {}; }
   // Extra condition of an element beyond the extents, or invalid.

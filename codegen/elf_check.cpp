@@ -42,7 +42,8 @@ Status check_shared_object(ByteView b) {
       Elf64_Dyn d;
       if (!read_at(b, p.p_offset + at, &d)) return bad("truncated dynamic section");
       if (d.d_tag == DT_NULL) break;
-      if (d.d_tag == DT_NEEDED || d.d_tag == DT_INIT || d.d_tag == DT_FINI || d.d_tag == DT_INIT_ARRAY) return bad("it needs libraries or has initialisers");
+      if (d.d_tag == DT_NEEDED || d.d_tag == DT_INIT || d.d_tag == DT_FINI || d.d_tag == DT_INIT_ARRAY)
+        return bad("it needs libraries or has initialisers");
     }
   }
   return {};

@@ -26,7 +26,9 @@ void SourceWriter::close(std::string_view tail) {
 }
 
 std::string UnitEmitter::var_name(const Kernel& k, VarId v) { return cat(k.vars[v].name, "_", v.v); }
-std::string UnitEmitter::buffer_name(const Kernel& k, BufId b) { return b.v < k.param_count ? k.buffers[b].name : cat(k.buffers[b].name, "_", b.v); }
+std::string UnitEmitter::buffer_name(const Kernel& k, BufId b) {
+  return b.v < k.param_count ? k.buffers[b].name : cat(k.buffers[b].name, "_", b.v);
+}
 
 std::string dim_text(const Dim& d) {
   std::string s;
@@ -91,11 +93,15 @@ std::string UnitEmitter::expr(const Kernel& k, ExprId id) {
         types_.insert(one.type);
         HelperKey splat = helper(cat("splat_", t), one.type);
         splat.op = ExprOp::kSplat;
-        return call(k, splat, {e.type.kind == KType::kMask ? (e.bits ? "true" : "false") : call(k, [&] {
-                                 HelperKey c = helper(cat("bits_", d_.type_name(one.type)));
-                                 c.type = one.type;
-                                 return c;
-                               }(), {cat("0x", hex(e.bits, 1), "ull")})});
+        return call(k, splat,
+                    {e.type.kind == KType::kMask ? (e.bits ? "true" : "false")
+                                                 : call(k,
+                                                        [&] {
+                                                          HelperKey c = helper(cat("bits_", d_.type_name(one.type)));
+                                                          c.type = one.type;
+                                                          return c;
+                                                        }(),
+                                                        {cat("0x", hex(e.bits, 1), "ull")})});
       }
       if (e.type.kind == KType::kMask) return e.bits ? "true" : "false";
       if (e.type.kind == KType::kIndex) return cat("idx(", static_cast<int64_t>(e.bits), ")");
@@ -126,7 +132,8 @@ std::string UnitEmitter::expr(const Kernel& k, ExprId id) {
   std::vector<std::string> args{expr(k, e.a)};
   if (e.b.valid()) args.push_back(expr(k, e.b));
   if (e.c.valid()) args.push_back(expr(k, e.c));
-  const bool from_names = e.op == ExprOp::kLt || e.op == ExprOp::kLe || e.op == ExprOp::kEq || e.op == ExprOp::kIsNan || (e.op >= ExprOp::kReduceAdd && e.op <= ExprOp::kReduceOr);
+  const bool from_names = e.op == ExprOp::kLt || e.op == ExprOp::kLe || e.op == ExprOp::kEq || e.op == ExprOp::kIsNan ||
+                          (e.op >= ExprOp::kReduceAdd && e.op <= ExprOp::kReduceOr);
   const bool is_cast = e.op >= ExprOp::kCastTrunc && e.op <= ExprOp::kCastMask;
   std::string name = cat(expr_op_name(e.op), "_", from_names ? type(from) : t);
   if (is_cast) name = cat(expr_op_name(e.op), "_", t, "_from_", type(from));
@@ -146,7 +153,8 @@ void UnitEmitter::statement(SourceWriter& w, const Kernel& k, const Stmt& s) {
     case StmtKind::kFor: {
       const std::string v = var_name(k, s.var);
       if (s.unroll && !d_.unroll().empty()) w.line(d_.unroll());
-      w.open(cat("for (idx ", v, " = ", expr(k, s.index), ", ", v, "_end = ", expr(k, s.index2), "; ", v, " < ", v, "_end; ", v, " += ", s.n, ")"));
+      w.open(cat("for (idx ", v, " = ", expr(k, s.index), ", ", v, "_end = ", expr(k, s.index2), "; ", v, " < ", v, "_end; ", v,
+                 " += ", s.n, ")"));
       statements(w, k, s.body);
       w.close();
       break;
@@ -256,7 +264,8 @@ void UnitEmitter::threads(SourceWriter& w, const Kernel& k, const Stmt& s) {
     h.what = HelperKey::kCopy;
     if (static_cast<CopyOp>(s.op) == CopyOp::kAsync) {
       h.name = cat("copy_async_", s.n);
-      std::vector<std::string> args{buffer_name(k, s.buf), expr(k, s.index), buffer_name(k, s.buf2), expr(k, s.index2), s.mask.valid() ? expr(k, s.mask) : "true"};
+      std::vector<std::string> args{buffer_name(k, s.buf), expr(k, s.index), buffer_name(k, s.buf2), expr(k, s.index2),
+                                    s.mask.valid() ? expr(k, s.mask) : "true"};
       h.type = KType::index();
       h.type.lanes = 1;
       h.pattern = {static_cast<uint8_t>(s.n)};
@@ -279,7 +288,10 @@ void UnitEmitter::threads(SourceWriter& w, const Kernel& k, const Stmt& s) {
     const std::string name = var_name(k, s.var.valid() ? s.var : f);
     switch (op) {
       case FragOp::kZero: w.line(cat(type(h.type), " ", name, " = ", call(k, h, {}), ";")); break;
-      case FragOp::kLoad: w.line(cat(type(h.type), " ", name, " = ", call(k, h, {cat(buffer_name(k, s.buf), ", ", expr(k, s.index)), expr(k, s.index2)}), ";")); break;
+      case FragOp::kLoad:
+        w.line(
+            cat(type(h.type), " ", name, " = ", call(k, h, {cat(buffer_name(k, s.buf), ", ", expr(k, s.index)), expr(k, s.index2)}), ";"));
+        break;
       case FragOp::kMma: {
         const KType a = k.vars[s.f0].type, b = k.vars[s.f1].type;
         h.from = a;
@@ -288,8 +300,12 @@ void UnitEmitter::threads(SourceWriter& w, const Kernel& k, const Stmt& s) {
         w.line(cat(call(k, h, {name, var_name(k, s.f0), var_name(k, s.f1)}), ";"));
         break;
       }
-      case FragOp::kStore: w.line(cat(call(k, h, {cat(buffer_name(k, s.buf), ", ", expr(k, s.index)), expr(k, s.index2), var_name(k, s.f0)}), ";")); break;
-      case FragOp::kGet: w.line(cat("const ", type(k.vars[s.var].type), " ", name, " = ", call(k, h, {var_name(k, s.f0), cat(s.n)}), ";")); break;
+      case FragOp::kStore:
+        w.line(cat(call(k, h, {cat(buffer_name(k, s.buf), ", ", expr(k, s.index)), expr(k, s.index2), var_name(k, s.f0)}), ";"));
+        break;
+      case FragOp::kGet:
+        w.line(cat("const ", type(k.vars[s.var].type), " ", name, " = ", call(k, h, {var_name(k, s.f0), cat(s.n)}), ";"));
+        break;
       case FragOp::kSet: w.line(cat(call(k, h, {name, cat(s.n), expr(k, s.value)}), ";")); break;
     }
   }

@@ -1,6 +1,8 @@
 #pragma once
-// From kernel IR to C-like text. One writer walks kernels; a Dialect says how a target spells types, kernel heads, memory and thread statements, and defines the helper functions that the text asks for by name
-// (`fma_f32x16`): a unit holds exactly the helpers that its kernels use. Text never contains a byte of the model: identifiers are prefix and counter, floats are bit patterns.
+// From kernel IR to C-like text. One writer walks kernels; a Dialect says how a target spells types, kernel heads, memory and thread
+// statements, and defines the helper functions that the text asks for by name
+// (`fma_f32x16`): a unit holds exactly the helpers that its kernels use. Text never contains a byte of the model: identifiers are prefix
+// and counter, floats are bit patterns.
 
 #include <map>
 #include <set>
@@ -17,7 +19,7 @@ namespace nnc {
 class SourceWriter {
  public:
   void line(std::string_view text);
-  void open(std::string_view head);    // head + " {"
+  void open(std::string_view head);  // head + " {"
   void close(std::string_view tail = "}");
   void middle(std::string_view text);  // "} else {"
   void blank() { text_ += '\n'; }
@@ -31,13 +33,14 @@ class SourceWriter {
 
 // A helper function: primitive, operand type and, for casts, the source type.
 struct HelperKey {
-  std::string name;     // the function's name, unique for what it does
+  std::string name;  // the function's name, unique for what it does
   ExprOp op = ExprOp::kCount;
   KType type, from;
   KType other;                   // mma: the second factor
-  std::vector<uint8_t> pattern;  // shuffles; copies: bytes, or groups left pending; fragment loads: transposed; loads and stores: lanes of one access, where they are fewer
+  std::vector<uint8_t> pattern;  // shuffles; copies: bytes, or groups left pending; fragment loads: transposed; loads and stores: lanes of
+                                 // one access, where they are fewer
   enum What : uint8_t { kOp, kLoad, kLoadMasked, kStore, kStoreMasked, kCheck, kAtomic, kWarp, kFragment, kCopy } what = kOp;
-  uint8_t sub = 0;      // AtomicOp, WarpOp, FragOp; for loads and stores: 1 streaming
+  uint8_t sub = 0;  // AtomicOp, WarpOp, FragOp; for loads and stores: 1 streaming
   bool operator<(const HelperKey& o) const { return name < o.name; }
 };
 
@@ -53,7 +56,9 @@ class Dialect {
   virtual void close_kernel(SourceWriter& w, const Kernel& k) const = 0;
   virtual std::string alloc(const Kernel& k, const KBuffer& b, const std::string& name) const = 0;
   virtual std::string barrier(Scope s) const = 0;
-  virtual std::string prefetch(const std::string& buffer, const std::string& index) const { return cat("__builtin_prefetch(&", buffer, "[", index, "]);"); }
+  virtual std::string prefetch(const std::string& buffer, const std::string& index) const {
+    return cat("__builtin_prefetch(&", buffer, "[", index, "]);");
+  }
   // How many lanes of a load or store of neighbours one access may take: all, or fewer where the target wants alignment that is not proved.
   virtual int access_lanes(const Kernel&, const Stmt&, const KType& t) const { return t.lanes; }
   virtual std::string unroll() const { return {}; }  // line before a loop that the tree wants unrolled
@@ -97,12 +102,13 @@ std::string dim_text(const Dim& d);
 // C++ for the host compiler, one unit; every symbol has the signature KernelFn (ir/base/abi.h).
 std::string emit_cpu_unit(const std::vector<std::pair<const Kernel*, std::string>>& kernels, const Target& target);
 
-// The same kernels as CUDA C++. `emulate`: the text that the emulator compiles, equal but for the header before the kernels and an entry after each. The device's header (codegen/cuda) is part of the text
-// unless `header` is off, which is for people to read.
+// The same kernels as CUDA C++. `emulate`: the text that the emulator compiles, equal but for the header before the kernels and an entry
+// after each. The device's header (codegen/cuda) is part of the text unless `header` is off, which is for people to read.
 struct CudaEmitOptions {
   bool emulate = false;
   bool header = true;
 };
-std::string emit_cuda_unit(const std::vector<std::pair<const Kernel*, std::string>>& kernels, const Target& target, const CudaEmitOptions& options = {});
+std::string emit_cuda_unit(const std::vector<std::pair<const Kernel*, std::string>>& kernels, const Target& target,
+                           const CudaEmitOptions& options = {});
 
 }  // namespace nnc

@@ -1,4 +1,5 @@
-// The CPU dialect: C++ with GCC vector extensions and, where those cannot say it, builtins of the target's instruction set. No headers. Masks of vectors are int vectors of 0 and -1.
+// The CPU dialect: C++ with GCC vector extensions and, where those cannot say it, builtins of the target's instruction set. No headers.
+// Masks of vectors are int vectors of 0 and -1.
 
 #include <array>
 
@@ -47,7 +48,8 @@ class CpuDialect : public Dialect {
  private:
   // C promotes these to int; their arithmetic goes through helpers that come back to the type.
   static bool small_int(const KType& t) { return t.lanes == 1 && t.kind == KType::kElem && is_int(t.elem) && dtype_bits(t.elem) < 32; }
-  void function(SourceWriter& w, const std::string& result, const HelperKey& h, const std::string& params, const std::vector<std::string>& body) const;
+  void function(SourceWriter& w, const std::string& result, const HelperKey& h, const std::string& params,
+                const std::vector<std::string>& body) const;
   std::vector<std::string> body_of(const HelperKey& h, std::string& params, std::string& result) const;
   std::vector<std::string> cast_body(const HelperKey& h) const;
   std::vector<std::string> reduce_body(const HelperKey& h) const;
@@ -76,19 +78,32 @@ void CpuDialect::prelude(SourceWriter& w, const std::set<KType>& types, bool ind
     w.line(cat("typedef i32x", n, " mx", n, ";"));
   }
   // NaN wins, -0 < +0. Vectors and scalars alike.
-  w.line("template <class T> HELPER T bits_and(T a, T b) { return __builtin_bit_cast(T, __builtin_bit_cast(__typeof__(a < b), a) & __builtin_bit_cast(__typeof__(a < b), b)); }");
-  w.line("template <class T> HELPER T bits_or(T a, T b) { return __builtin_bit_cast(T, __builtin_bit_cast(__typeof__(a < b), a) | __builtin_bit_cast(__typeof__(a < b), b)); }");
+  w.line(
+      "template <class T> HELPER T bits_and(T a, T b) { return __builtin_bit_cast(T, __builtin_bit_cast(__typeof__(a < b), a) & "
+      "__builtin_bit_cast(__typeof__(a < b), b)); }");
+  w.line(
+      "template <class T> HELPER T bits_or(T a, T b) { return __builtin_bit_cast(T, __builtin_bit_cast(__typeof__(a < b), a) | "
+      "__builtin_bit_cast(__typeof__(a < b), b)); }");
   w.line("template <class T> HELPER T max_v(T a, T b) { T r = a > b ? a : b; r = a == b ? bits_and(a, b) : r; return a != a ? a : r; }");
   w.line("template <class T> HELPER T min_v(T a, T b) { T r = a < b ? a : b; r = a == b ? bits_or(a, b) : r; return a != a ? a : r; }");
-  w.line("template <class T, class B> HELPER T max_s(T a, T b) { if (a != a) return a; if (a == b) return __builtin_bit_cast(T, __builtin_bit_cast(B, a) & __builtin_bit_cast(B, b)); return a > b ? a : b; }");
-  w.line("template <class T, class B> HELPER T min_s(T a, T b) { if (a != a) return a; if (a == b) return __builtin_bit_cast(T, __builtin_bit_cast(B, a) | __builtin_bit_cast(B, b)); return a < b ? a : b; }");
-  w.line("template <class T> HELPER T div_i(T a, T b) { if (b == 0) return 0; if (T(-1) < T(0) && b == T(-1)) return T(0 - a); return T(a / b); }");
+  w.line(
+      "template <class T, class B> HELPER T max_s(T a, T b) { if (a != a) return a; if (a == b) return __builtin_bit_cast(T, "
+      "__builtin_bit_cast(B, a) & __builtin_bit_cast(B, b)); return a > b ? a : b; }");
+  w.line(
+      "template <class T, class B> HELPER T min_s(T a, T b) { if (a != a) return a; if (a == b) return __builtin_bit_cast(T, "
+      "__builtin_bit_cast(B, a) | __builtin_bit_cast(B, b)); return a < b ? a : b; }");
+  w.line(
+      "template <class T> HELPER T div_i(T a, T b) { if (b == 0) return 0; if (T(-1) < T(0) && b == T(-1)) return T(0 - a); return T(a / "
+      "b); }");
   w.line("template <class T> HELPER T rem_i(T a, T b) { if (b == 0 || (T(-1) < T(0) && b == T(-1))) return 0; return T(a % b); }");
-  // f64 to a 16-bit float in one rounding: first to f32, inexact results made odd, so that the second rounding decides as the first would have.
+  // f64 to a 16-bit float in one rounding: first to f32, inexact results made odd, so that the second rounding decides as the first would
+  // have.
   w.line(
       "HELPER f32 f32_to_odd(f64 a) { f32 r = (f32)a; u32 b = __builtin_bit_cast(u32, r); if (a != a || (f64)r == a) return r; "
       "if (__builtin_fabs((f64)r) > __builtin_fabs(a)) b -= 1; return __builtin_bit_cast(f32, b | 1); }");
-  w.line("HELPER u16 bf16_of(f32 a) { u32 b = __builtin_bit_cast(u32, a); return (u16)(a != a ? (b >> 16) | 0x40 : (b + 0x7fff + ((b >> 16) & 1)) >> 16); }");
+  w.line(
+      "HELPER u16 bf16_of(f32 a) { u32 b = __builtin_bit_cast(u32, a); return (u16)(a != a ? (b >> 16) | 0x40 : (b + 0x7fff + ((b >> 16) & "
+      "1)) >> 16); }");
   // The exact remainder with the dividend's sign, bit by bit: without libm there is no fmod. M: bits of the stored mantissa.
   w.open("template <class F, class U, int M> static F rem_f(F fa, F fb)");
   w.line("const U top = U(1) << M, sign = U(1) << (sizeof(U) * 8 - 1), inf = U(~sign) >> M << M;");
@@ -101,11 +116,14 @@ void CpuDialect::prelude(SourceWriter& w, const std::set<KType>& types, bool ind
   w.line("while (mx < top && ex > 1) { mx <<= 1; --ex; }");
   w.line("x = mx < top ? mx : (U(ex) << M) | (mx & (top - 1)); return __builtin_bit_cast(F, U(s | x));");
   w.close();
-  w.line("template <class T> HELPER T floordiv_i(T a, T b) { T q = div_i(a, b); return b != 0 && T(q * b) != a && ((a < 0) != (b < 0)) ? T(q - 1) : q; }");
+  w.line(
+      "template <class T> HELPER T floordiv_i(T a, T b) { T q = div_i(a, b); return b != 0 && T(q * b) != a && ((a < 0) != (b < 0)) ? T(q "
+      "- 1) : q; }");
   w.line("template <class T> HELPER T floormod_i(T a, T b) { T r = rem_i(a, b); return r != 0 && ((r < 0) != (b < 0)) ? T(r + b) : r; }");
 }
 
-void CpuDialect::function(SourceWriter& w, const std::string& result, const HelperKey& h, const std::string& params, const std::vector<std::string>& body) const {
+void CpuDialect::function(SourceWriter& w, const std::string& result, const HelperKey& h, const std::string& params,
+                          const std::vector<std::string>& body) const {
   if (body.size() == 1) {
     w.line(cat("HELPER ", result, " ", h.name, "(", params, ") { ", body[0], " }"));
     return;
@@ -127,7 +145,8 @@ std::vector<std::string> CpuDialect::round_body(const HelperKey& h, int mode, co
   const bool f32 = h.type.elem == DType::kF32;
   const int bytes = h.type.lanes * (f32 ? 4 : 8);
   if (h.type.lanes == 1) return {cat("return ", scalar, f32 ? "f" : "", "(a);")};
-  if (wide_ && bytes == 64) return {cat("return __builtin_ia32_rndscalep", f32 ? "s" : "d", "_mask(a, ", mode, ", a, ", f32 ? "(u16)-1" : "(u8)-1", ", 4);")};
+  if (wide_ && bytes == 64)
+    return {cat("return __builtin_ia32_rndscalep", f32 ? "s" : "d", "_mask(a, ", mode, ", a, ", f32 ? "(u16)-1" : "(u8)-1", ", 4);")};
   if (bytes == 32) return {cat("return __builtin_ia32_roundp", f32 ? "s" : "d", "256(a, ", mode, ");")};
   return per_lane(cpu_type(h.type), h.type.lanes, cat(scalar, f32 ? "f" : "", "(a[i])"));
 }
@@ -142,16 +161,24 @@ std::vector<std::string> CpuDialect::reduce_body(const HelperKey& h) const {
     switch (h.op) {
       case ExprOp::kReduceAdd: return cat(a, " + ", b);
       case ExprOp::kReduceMul: return cat(a, " * ", b);
-      case ExprOp::kReduceMin: return floating ? (scalar ? cat("min_s<", scalar_name(h.from.elem), ", ", bits, ">(", a, ", ", b, ")") : cat("min_v(", a, ", ", b, ")")) : cat("(", a, " < ", b, " ? ", a, " : ", b, ")");
-      case ExprOp::kReduceMax: return floating ? (scalar ? cat("max_s<", scalar_name(h.from.elem), ", ", bits, ">(", a, ", ", b, ")") : cat("max_v(", a, ", ", b, ")")) : cat("(", a, " > ", b, " ? ", a, " : ", b, ")");
+      case ExprOp::kReduceMin:
+        return floating
+                   ? (scalar ? cat("min_s<", scalar_name(h.from.elem), ", ", bits, ">(", a, ", ", b, ")") : cat("min_v(", a, ", ", b, ")"))
+                   : cat("(", a, " < ", b, " ? ", a, " : ", b, ")");
+      case ExprOp::kReduceMax:
+        return floating
+                   ? (scalar ? cat("max_s<", scalar_name(h.from.elem), ", ", bits, ">(", a, ", ", b, ")") : cat("max_v(", a, ", ", b, ")"))
+                   : cat("(", a, " > ", b, " ? ", a, " : ", b, ")");
       case ExprOp::kReduceAnd: return cat(a, " & ", b);
       default: return cat(a, " | ", b);
     }
   };
   for (int m = n; m > 2; m /= 2) {
     const std::string v = cat("v", m);
-    body.push_back(cat("auto l", m, " = __builtin_shufflevector(", v, ", ", v, ", ", list(m / 2, [](int i) { return std::to_string(i); }), ");"));
-    body.push_back(cat("auto h", m, " = __builtin_shufflevector(", v, ", ", v, ", ", list(m / 2, [&](int i) { return std::to_string(i + m / 2); }), ");"));
+    body.push_back(
+        cat("auto l", m, " = __builtin_shufflevector(", v, ", ", v, ", ", list(m / 2, [](int i) { return std::to_string(i); }), ");"));
+    body.push_back(cat("auto h", m, " = __builtin_shufflevector(", v, ", ", v, ", ",
+                       list(m / 2, [&](int i) { return std::to_string(i + m / 2); }), ");"));
     body.push_back(cat("auto v", m / 2, " = ", combine(cat("l", m), cat("h", m), false), ";"));
   }
   body.push_back(cat("return ", mask ? "(" : cat("(", cpu_type(h.type), ")("), combine("v2[0]", "v2[1]", true), mask ? ") != 0;" : ");"));
@@ -173,13 +200,16 @@ std::vector<std::string> CpuDialect::cast_body(const HelperKey& h) const {
     const std::string x = n == 1 ? "a" : "a[i]", f = from.elem == DType::kF64 ? "f64" : "f32";
     const std::string s = to.kind == KType::kIndex ? "i64" : scalar_name(to.elem);
     const std::string top = cat("(", f, ")", u ? (bits == 64 ? "0x1p64" : cat("0x1p", bits)) : cat("0x1p", bits - 1));
-    const std::string max = u ? cat("(", s, ")~0ull") : cat("(", s, ")", bits == 64 ? "0x7fffffffffffffffll" : cat((int64_t(1) << (bits - 1)) - 1));
+    const std::string max =
+        u ? cat("(", s, ")~0ull") : cat("(", s, ")", bits == 64 ? "0x7fffffffffffffffll" : cat((int64_t(1) << (bits - 1)) - 1));
     const std::string min = u ? "0" : cat("(", s, ")(-", max, " - 1)");
     const std::string low = u ? cat(x, " <= 0") : cat(x, " <= -", top);
-    const std::string each = cat("(", x, " != ", x, " ? (", s, ")0 : ", low, " ? (", s, ")", min, " : ", x, " >= ", top, " ? ", max, " : (", s, ")", x, ")");
+    const std::string each =
+        cat("(", x, " != ", x, " ? (", s, ")0 : ", low, " ? (", s, ")", min, " : ", x, " >= ", top, " ? ", max, " : (", s, ")", x, ")");
     if (n == 1) return {cat("return (", t, ")", each, ";")};
     if (to.elem == DType::kI32 && from.elem == DType::kF32)
-      return {cat(t, " r = __builtin_convertvector(a, ", t, ");"), cat("r = a >= 0x1p31f ? ", t, "{} + 0x7fffffff : r;"), cat("return a != a ? ", t, "{} : r;")};
+      return {cat(t, " r = __builtin_convertvector(a, ", t, ");"), cat("r = a >= 0x1p31f ? ", t, "{} + 0x7fffffff : r;"),
+              cat("return a != a ? ", t, "{} : r;")};
     return per_lane(t, n, each);
   }
   if (h.op == ExprOp::kCastEven && to.kind == KType::kElem && storage_only(to.elem)) {
@@ -195,9 +225,12 @@ std::vector<std::string> CpuDialect::cast_body(const HelperKey& h) const {
     if (to.elem == DType::kBF16) {
       const std::string half = n == 1 ? "u16" : cat("u16x", n);
       const std::string narrow = n == 1 ? "(u16)(r)" : cat("__builtin_convertvector(r, ", half, ")");
-      return {cat(u, " b = __builtin_bit_cast(", u, ", a);"), cat(u, " r = (b + 0x7fff + ((b >> 16) & 1)) >> 16;"), "r = a != a ? (b >> 16) | 0x40 : r;", cat("return (", t, ")", narrow, ";")};
+      return {cat(u, " b = __builtin_bit_cast(", u, ", a);"), cat(u, " r = (b + 0x7fff + ((b >> 16) & 1)) >> 16;"),
+              "r = a != a ? (b >> 16) | 0x40 : r;", cat("return (", t, ")", narrow, ";")};
     }
-    if (n == 16 && wide_) return {"typedef short v16hi __attribute__((vector_size(32)));", cat("return (", t, ")__builtin_ia32_vcvtps2ph512_mask(a, 0, v16hi{}, (u16)-1);")};
+    if (n == 16 && wide_)
+      return {"typedef short v16hi __attribute__((vector_size(32)));",
+              cat("return (", t, ")__builtin_ia32_vcvtps2ph512_mask(a, 0, v16hi{}, (u16)-1);")};
     if (n == 8) return {cat("return (", t, ")__builtin_ia32_vcvtps2ph256(a, 0);")};
     const std::string v4 = "typedef float v4sf __attribute__((vector_size(16)));";
     if (n == 1) return {v4, "return (u16)__builtin_ia32_vcvtps2ph(v4sf{a, 0, 0, 0}, 0)[0];"};
@@ -211,7 +244,9 @@ std::vector<std::string> CpuDialect::cast_body(const HelperKey& h) const {
       return {cat("return __builtin_bit_cast(", t, ", ", wide, ");")};
     }
     const std::string hi8 = "typedef short v8hi __attribute__((vector_size(16)));";
-    if (n == 16 && wide_) return {"typedef short v16hi __attribute__((vector_size(32)));", cat("return __builtin_ia32_vcvtph2ps512_mask((v16hi)a, ", t, "{}, (u16)-1, 4);")};
+    if (n == 16 && wide_)
+      return {"typedef short v16hi __attribute__((vector_size(32)));",
+              cat("return __builtin_ia32_vcvtph2ps512_mask((v16hi)a, ", t, "{}, (u16)-1, 4);")};
     if (n == 8) return {hi8, "return __builtin_ia32_vcvtph2ps256((v8hi)a);"};
     if (n == 1) return {hi8, "return __builtin_ia32_vcvtph2ps(v8hi{(short)a})[0];"};
     auto body = per_lane(t, n, "__builtin_ia32_vcvtph2ps(v8hi{(short)a[i]})[0]");
@@ -237,27 +272,35 @@ std::vector<std::string> CpuDialect::body_of(const HelperKey& h, std::string& pa
     return {cat("return (", t, ")(a ", op, " b);")};
   };
   switch (h.op) {
-    case ExprOp::kConst: params = "u64 b"; return {h.type.kind == KType::kElem && h.type.elem == DType::kF32   ? one("return __builtin_bit_cast(f32, (u32)b);")
-                                                   : h.type.kind == KType::kElem && h.type.elem == DType::kF64 ? one("return __builtin_bit_cast(f64, b);")
-                                                                                                               : cat("return (", t, ")b;")};
-    case ExprOp::kSplat: params = in + " a"; return {cat("return ", t, "{", list(n, [&](int) { return h.type.kind == KType::kMask ? one("-(i32)a") : one("a"); }), "};")};
+    case ExprOp::kConst:
+      params = "u64 b";
+      return {h.type.kind == KType::kElem && h.type.elem == DType::kF32   ? one("return __builtin_bit_cast(f32, (u32)b);")
+              : h.type.kind == KType::kElem && h.type.elem == DType::kF64 ? one("return __builtin_bit_cast(f64, b);")
+                                                                          : cat("return (", t, ")b;")};
+    case ExprOp::kSplat:
+      params = in + " a";
+      return {cat("return ", t, "{", list(n, [&](int) { return h.type.kind == KType::kMask ? one("-(i32)a") : one("a"); }), "};")};
     case ExprOp::kIota: params = ""; return {cat("return ", t, "{", list(n, [](int i) { return std::to_string(i); }), "};")};
     case ExprOp::kExtract: params = in + " a, int i"; return {cat("return ", h.type.kind == KType::kMask ? "a[i] != 0;" : "a[i];")};
     case ExprOp::kShuffle: {
       params = cat(in, " a, ", in, " b");
-      if (h.from.lanes == 1) return {cat("return ", t, "{", list(n, [&](int i) { return one(h.pattern[static_cast<size_t>(i)] ? "b" : "a"); }), "};")};
+      if (h.from.lanes == 1)
+        return {cat("return ", t, "{", list(n, [&](int i) { return one(h.pattern[static_cast<size_t>(i)] ? "b" : "a"); }), "};")};
       if (n == 1) return {cat("return __builtin_shufflevector(a, b, ", int(h.pattern[0]), ", ", int(h.pattern[0]), ")[0];")};
-      return {cat("return __builtin_shufflevector(a, b, ", list(n, [&](int i) { return std::to_string(int(h.pattern[static_cast<size_t>(i)])); }), ");")};
+      return {cat("return __builtin_shufflevector(a, b, ",
+                  list(n, [&](int i) { return std::to_string(int(h.pattern[static_cast<size_t>(i)])); }), ");")};
     }
     case ExprOp::kNeg: return {floating || n > 1 ? one("return -a;") : cat("return (", t, ")(0 - a);")};
     case ExprOp::kAbs:
       if (!floating) return {is_unsigned_int(h.type.elem) ? one("return a;") : cat("return a < 0 ? (", t, ")(0 - a) : a;")};
       if (n == 1) return {cat("return __builtin_fabs", f32 ? "f" : "", "(a);")};
-      return {cat("return __builtin_bit_cast(", t, ", __builtin_bit_cast(", bits, "x", n, ", a) & ", f32 ? "0x7fffffff" : "0x7fffffffffffffffll", ");")};
+      return {cat("return __builtin_bit_cast(", t, ", __builtin_bit_cast(", bits, "x", n, ", a) & ",
+                  f32 ? "0x7fffffff" : "0x7fffffffffffffffll", ");")};
     case ExprOp::kNot: return {h.type.kind == KType::kMask && n == 1 ? one("return !a;") : cat("return (", t, ")(~a);")};
     case ExprOp::kSqrt:
       if (n == 1) return {cat("return __builtin_sqrt", f32 ? "f" : "", "(a);")};
-      if (wide_ && n * (f32 ? 4 : 8) == 64) return {cat("return __builtin_ia32_sqrtp", f32 ? "s" : "d", "512_mask(a, a, ", f32 ? "(u16)-1" : "(u8)-1", ", 4);")};
+      if (wide_ && n * (f32 ? 4 : 8) == 64)
+        return {cat("return __builtin_ia32_sqrtp", f32 ? "s" : "d", "512_mask(a, a, ", f32 ? "(u16)-1" : "(u8)-1", ", 4);")};
       if (n * (f32 ? 4 : 8) == 32) return {cat("return __builtin_ia32_sqrtp", f32 ? "s" : "d", "256(a);")};
       return per_lane(t, n, cat("__builtin_sqrt", f32 ? "f" : "", "(a[i])"));
     case ExprOp::kFloor: return round_body(h, 9, "__builtin_floor");
@@ -281,7 +324,10 @@ std::vector<std::string> CpuDialect::body_of(const HelperKey& h, std::string& pa
         return n == 1 ? std::vector<std::string>{cat("return ", f, "(a, b);")} : per_lane(t, n, cat(f, "(a[i], b[i])"));
       }
       if (floating) return {one("return a / b;")};
-      const char* f = h.op == ExprOp::kDiv ? "div_i" : h.op == ExprOp::kRem ? "rem_i" : h.op == ExprOp::kFloorDiv ? "floordiv_i" : "floormod_i";
+      const char* f = h.op == ExprOp::kDiv        ? "div_i"
+                      : h.op == ExprOp::kRem      ? "rem_i"
+                      : h.op == ExprOp::kFloorDiv ? "floordiv_i"
+                                                  : "floormod_i";
       if (n == 1) return {cat("return ", f, "(a, b);")};
       const std::string s = h.type.kind == KType::kIndex ? "idx" : scalar_name(h.type.elem);
       return per_lane(t, n, cat(f, "((", s, ")a[i], (", s, ")b[i])"));
@@ -311,7 +357,8 @@ std::vector<std::string> CpuDialect::body_of(const HelperKey& h, std::string& pa
       const int bytes = n * (f32 ? 4 : 8);
       if (!floating) return {cat("return (", t, ")(a * b + c);")};
       if (n == 1) return {cat("return __builtin_fma", f32 ? "f" : "", "(a, b, c);")};
-      if (wide_ && bytes == 64) return {cat("return __builtin_ia32_vfmaddp", f32 ? "s" : "d", "512_mask(a, b, c, ", f32 ? "(u16)-1" : "(u8)-1", ", 4);")};
+      if (wide_ && bytes == 64)
+        return {cat("return __builtin_ia32_vfmaddp", f32 ? "s" : "d", "512_mask(a, b, c, ", f32 ? "(u16)-1" : "(u8)-1", ", 4);")};
       if (bytes == 32) return {cat("return __builtin_ia32_vfmaddp", f32 ? "s" : "d", "256(a, b, c);")};
       if (bytes == 16) return {cat("return __builtin_ia32_vfmaddp", f32 ? "s" : "d", "(a, b, c);")};
       return per_lane(t, n, cat("__builtin_fma", f32 ? "f" : "", "(a[i], b[i], c[i])"));
@@ -346,10 +393,14 @@ void CpuDialect::define_memory(SourceWriter& w, const HelperKey& h) const {
   const std::string m = n == 1 ? "bool" : cat("mx", n);
   const bool f32 = h.type.is_elem(DType::kF32);
   switch (h.what) {
-    case HelperKey::kLoad: function(w, t, h, cat("const ", e, "* p, idx i"), {n == 1 ? one("return p[i];") : cat("return *(const ", t, "_u*)(p + i);")}); break;
+    case HelperKey::kLoad:
+      function(w, t, h, cat("const ", e, "* p, idx i"), {n == 1 ? one("return p[i];") : cat("return *(const ", t, "_u*)(p + i);")});
+      break;
     case HelperKey::kStore:
       if (h.sub && wide_ && bytes == 64 && f32)
-        function(w, "void", h, cat(e, "* p, idx i, ", t, " v"), {one("if (((u64)(p + i) & 63) == 0) __builtin_ia32_movntps512((f32*)(p + i), v);"), cat("else *(", t, "_u*)(p + i) = v;")});
+        function(
+            w, "void", h, cat(e, "* p, idx i, ", t, " v"),
+            {one("if (((u64)(p + i) & 63) == 0) __builtin_ia32_movntps512((f32*)(p + i), v);"), cat("else *(", t, "_u*)(p + i) = v;")});
       else
         function(w, "void", h, cat(e, "* p, idx i, ", t, " v"), {n == 1 ? one("p[i] = v;") : cat("*(", t, "_u*)(p + i) = v;")});
       break;
@@ -357,33 +408,44 @@ void CpuDialect::define_memory(SourceWriter& w, const HelperKey& h) const {
       if (n == 1)
         function(w, t, h, cat("const ", e, "* p, idx i, bool m, ", t, " other"), {one("return m ? p[i] : other;")});
       else if (f32 && wide_ && bytes == 64)
-        function(w, t, h, cat("const ", e, "* p, idx i, ", m, " m, ", t, " other"), {one("return __builtin_ia32_loadups512_mask(p + i, other, __builtin_ia32_cvtd2mask512(m));")});
+        function(w, t, h, cat("const ", e, "* p, idx i, ", m, " m, ", t, " other"),
+                 {one("return __builtin_ia32_loadups512_mask(p + i, other, __builtin_ia32_cvtd2mask512(m));")});
       else if (f32 && bytes == 32)
         function(w, t, h, cat("const ", e, "* p, idx i, ", m, " m, ", t, " other"),
-                 {one("typedef int v8si __attribute__((vector_size(32)));"), cat("return m ? __builtin_ia32_maskloadps256((const ", t, "*)(p + i), (v8si)m) : other;")});
+                 {one("typedef int v8si __attribute__((vector_size(32)));"),
+                  cat("return m ? __builtin_ia32_maskloadps256((const ", t, "*)(p + i), (v8si)m) : other;")});
       else
-        function(w, t, h, cat("const ", e, "* p, idx i, ", m, " m, ", t, " other"), {t + " r = other;", cat("for (int l = 0; l < ", n, "; ++l) if (m[l]) r[l] = p[i + l];"), one("return r;")});
+        function(w, t, h, cat("const ", e, "* p, idx i, ", m, " m, ", t, " other"),
+                 {t + " r = other;", cat("for (int l = 0; l < ", n, "; ++l) if (m[l]) r[l] = p[i + l];"), one("return r;")});
       break;
     case HelperKey::kStoreMasked:
       if (n == 1)
         function(w, "void", h, cat(e, "* p, idx i, ", t, " v, bool m"), {one("if (m) p[i] = v;")});
       else if (f32 && wide_ && bytes == 64)
-        function(w, "void", h, cat(e, "* p, idx i, ", t, " v, ", m, " m"), {one("__builtin_ia32_storeups512_mask(p + i, v, __builtin_ia32_cvtd2mask512(m));")});
+        function(w, "void", h, cat(e, "* p, idx i, ", t, " v, ", m, " m"),
+                 {one("__builtin_ia32_storeups512_mask(p + i, v, __builtin_ia32_cvtd2mask512(m));")});
       else if (f32 && bytes == 32)
-        function(w, "void", h, cat(e, "* p, idx i, ", t, " v, ", m, " m"), {one("typedef int v8si __attribute__((vector_size(32)));"), cat("__builtin_ia32_maskstoreps256((", t, "*)(p + i), (v8si)m, v);")});
+        function(w, "void", h, cat(e, "* p, idx i, ", t, " v, ", m, " m"),
+                 {one("typedef int v8si __attribute__((vector_size(32)));"),
+                  cat("__builtin_ia32_maskstoreps256((", t, "*)(p + i), (v8si)m, v);")});
       else
-        function(w, "void", h, cat(e, "* p, idx i, ", t, " v, ", m, " m"), {cat("for (int l = 0; l < ", n, "; ++l) if (m[l]) p[i + l] = v[l];"), one("(void)0;")});
+        function(w, "void", h, cat(e, "* p, idx i, ", t, " v, ", m, " m"),
+                 {cat("for (int l = 0; l < ", n, "; ++l) if (m[l]) p[i + l] = v[l];"), one("(void)0;")});
       break;
     case HelperKey::kCheck:
-      function(w, "idx", h, "idx i, idx n, u32 site, failure_t* f",
-               {one("if ((u64)(i64)i < (u64)(i64)n) return i;"), one("if (!f->set) { f->set = true; f->site = site; f->index = i; f->bound = n; }"), one("return i < 0 || n <= 0 ? 0 : n - 1;")});
+      function(
+          w, "idx", h, "idx i, idx n, u32 site, failure_t* f",
+          {one("if ((u64)(i64)i < (u64)(i64)n) return i;"),
+           one("if (!f->set) { f->set = true; f->site = site; f->index = i; f->bound = n; }"), one("return i < 0 || n <= 0 ? 0 : n - 1;")});
       break;
     case HelperKey::kAtomic: {
       static constexpr std::array<const char*, 5> kOps = {"a + v", "a < v ? a : v", "a > v ? a : v", "a | v", "a == c ? v : a"};
       const bool cas = static_cast<AtomicOp>(h.sub) == AtomicOp::kCas;
       function(w, t, h, cat(e, "* p, idx i, ", cas ? cat(t, " c, ", t, " v") : cat(t, " v")),
                {cat(t, " a = __atomic_load_n(p + i, __ATOMIC_RELAXED);"),
-                cat("while (!__atomic_compare_exchange_n(p + i, &a, (", t, ")(", kOps[h.sub], "), true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}"), one("return a;")});
+                cat("while (!__atomic_compare_exchange_n(p + i, &a, (", t, ")(", kOps[h.sub],
+                    "), true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}"),
+                one("return a;")});
       break;
     }
     default: NNC_CHECK(false, "a CPU kernel has one thread a task: no warps, fragments or async copies");

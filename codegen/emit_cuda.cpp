@@ -1,5 +1,7 @@
-// The CUDA dialect: the subset of CUDA C++ that NVRTC and, under the emulating header, the host compiler take. Kernels read like CUDA; what differs between the two (pointer or checked accessor, barrier or
-// switch of fibres) has one name here and two meanings in the headers of codegen/cuda and codegen/emu. Vectors are aligned structs, one helper per operation and type calls the header's scalar operation per lane.
+// The CUDA dialect: the subset of CUDA C++ that NVRTC and, under the emulating header, the host compiler take. Kernels read like CUDA; what
+// differs between the two (pointer or checked accessor, barrier or switch of fibres) has one name here and two meanings in the headers of
+// codegen/cuda and codegen/emu. Vectors are aligned structs, one helper per operation and type calls the header's scalar operation per
+// lane.
 
 #include <functional>
 
@@ -19,7 +21,12 @@ std::string cuda_type(const KType& t) {
     case KType::kElem: return t.lanes == 1 ? scalar_name(t.elem) : cat(scalar_name(t.elem), "x", int(t.lanes));
     case KType::kMask: return t.lanes == 1 ? "bool" : cat("mx", int(t.lanes));
     case KType::kIndex: return t.lanes == 1 ? "idx" : cat("idxx", int(t.lanes));
-    case KType::kFrag: return cat("frag_", t.frag.role == FragShape::kA ? "a" : t.frag.role == FragShape::kB ? "b" : "c", int(t.frag.k), "_", scalar_name(t.elem));
+    case KType::kFrag:
+      return cat("frag_",
+                 t.frag.role == FragShape::kA   ? "a"
+                 : t.frag.role == FragShape::kB ? "b"
+                                                : "c",
+                 int(t.frag.k), "_", scalar_name(t.elem));
     default: return "void";
   }
 }
@@ -71,11 +78,14 @@ class CudaDialect : public Dialect {
   bool operators_on(const KType& t) const override {
     if (t.kind == KType::kIndex) return true;
     if (t.kind == KType::kMask) return t.lanes == 1;
-    return t.kind == KType::kElem && (t.elem == DType::kF32 || t.elem == DType::kF64 || (t.lanes == 1 && (t.elem == DType::kU32 || t.elem == DType::kU64)));
+    return t.kind == KType::kElem &&
+           (t.elem == DType::kF32 || t.elem == DType::kF64 || (t.lanes == 1 && (t.elem == DType::kU32 || t.elem == DType::kU64)));
   }
   std::string thread_name() const override { return "NNC_THREAD"; }
   std::string barrier(Scope s) const override { return s == Scope::kWarp ? "NNC_WARP_BARRIER();" : "NNC_BARRIER();"; }
-  std::string prefetch(const std::string& buffer, const std::string& index) const override { return cat("nnc_prefetch(", buffer, ", ", index, ");"); }
+  std::string prefetch(const std::string& buffer, const std::string& index) const override {
+    return cat("nnc_prefetch(", buffer, ", ", index, ");");
+  }
   int access_lanes(const Kernel& k, const Stmt& s, const KType& t) const override {
     const int bytes = element_bytes(t.elem), whole = std::max(1, std::min<int>(t.lanes, 16 / bytes));
     const int64_t proved = known_divisor(k, s.index);
@@ -110,7 +120,11 @@ int64_t CudaDialect::known_divisor(const Kernel& k, ExprId id) const {
     case ExprOp::kConst: return power(static_cast<int64_t>(e.bits));
     case ExprOp::kDim: return power(k.symbols[SymbolId(static_cast<uint32_t>(e.bits))].divisor);
     case ExprOp::kMul: return std::min(kMost, of(e.a) * of(e.b));
-    case ExprOp::kAdd: case ExprOp::kSub: case ExprOp::kMin: case ExprOp::kMax: case ExprOp::kFloorMod: return std::min(of(e.a), of(e.b));
+    case ExprOp::kAdd:
+    case ExprOp::kSub:
+    case ExprOp::kMin:
+    case ExprOp::kMax:
+    case ExprOp::kFloorMod: return std::min(of(e.a), of(e.b));
     case ExprOp::kSelect: return std::min(of(e.b), of(e.c));
     case ExprOp::kVar: {
       const auto it = defined_.find(e.var);
@@ -129,7 +143,8 @@ std::string CudaDialect::alloc(const Kernel& k, const KBuffer& b, const std::str
   for (const auto& [candidate, place] : shared_.places)
     if (&k.buffers[candidate] == &b) id = candidate;
   const SharedPlan::Place& p = shared_.places.at(id);
-  return cat(shared_.bytes > kStaticShared ? "NNC_SHARED_DYNAMIC(" : "NNC_SHARED(", e, ", ", name, ", ", n, ", ", b.align, ", ", p.offset, ", ", p.shadow, ", ", p.number, ");");
+  return cat(shared_.bytes > kStaticShared ? "NNC_SHARED_DYNAMIC(" : "NNC_SHARED(", e, ", ", name, ", ", n, ", ", b.align, ", ", p.offset,
+             ", ", p.shadow, ", ", p.number, ");");
 }
 
 void CudaDialect::prelude(SourceWriter& w, const std::set<KType>& types, bool index64) const {
@@ -137,8 +152,11 @@ void CudaDialect::prelude(SourceWriter& w, const std::set<KType>& types, bool in
   if (o_.header) w.raw(o_.emulate ? emu_device_header(index64) : cuda_device_header(index64));
   std::set<std::string> lines;
   for (const KType& t : types) {
-    if (t.kind == KType::kFrag) lines.insert(cat("typedef frag<", scalar_name(t.elem), ", ", frag_elements(t.frag), "> ", cuda_type(t), ";"));
-    else if (t.lanes > 1) lines.insert(t.kind == KType::kMask ? cat("NNC_MASK(", int(t.lanes), ")") : cat("NNC_VECTOR(", lane_type(t), ", ", int(t.lanes), ")"));
+    if (t.kind == KType::kFrag)
+      lines.insert(cat("typedef frag<", scalar_name(t.elem), ", ", frag_elements(t.frag), "> ", cuda_type(t), ";"));
+    else if (t.lanes > 1)
+      lines.insert(t.kind == KType::kMask ? cat("NNC_MASK(", int(t.lanes), ")")
+                                          : cat("NNC_VECTOR(", lane_type(t), ", ", int(t.lanes), ")"));
   }
   for (const std::string& l : lines) w.line(l);
 }
@@ -160,17 +178,23 @@ std::string lane_text(const HelperKey& h, const std::string& a, const std::strin
     case ExprOp::kRoundEven: return cat("round_even_f(", a, ")");
     case ExprOp::kTrunc: return cat("trunc_f(", a, ")");
     case ExprOp::kIsNan: return cat(a, " != ", a);
-    case ExprOp::kAdd: case ExprOp::kReduceAdd: return floating ? cat(a, " + ", b) : cat("add_i(", a, ", ", b, ")");
+    case ExprOp::kAdd:
+    case ExprOp::kReduceAdd: return floating ? cat(a, " + ", b) : cat("add_i(", a, ", ", b, ")");
     case ExprOp::kSub: return floating ? cat(a, " - ", b) : cat("sub_i(", a, ", ", b, ")");
-    case ExprOp::kMul: case ExprOp::kReduceMul: return floating ? cat(a, " * ", b) : cat("mul_i(", a, ", ", b, ")");
+    case ExprOp::kMul:
+    case ExprOp::kReduceMul: return floating ? cat(a, " * ", b) : cat("mul_i(", a, ", ", b, ")");
     case ExprOp::kDiv: return of("div_i", "div_f");
     case ExprOp::kRem: return of("rem_i", "rem_f");
     case ExprOp::kFloorDiv: return of("floordiv_i", "");
     case ExprOp::kFloorMod: return of("floormod_i", "");
-    case ExprOp::kMin: case ExprOp::kReduceMin: return of("min_i", "min_f");
-    case ExprOp::kMax: case ExprOp::kReduceMax: return of("max_i", "max_f");
-    case ExprOp::kAnd: case ExprOp::kReduceAnd: return infix("&");
-    case ExprOp::kOr: case ExprOp::kReduceOr: return infix("|");
+    case ExprOp::kMin:
+    case ExprOp::kReduceMin: return of("min_i", "min_f");
+    case ExprOp::kMax:
+    case ExprOp::kReduceMax: return of("max_i", "max_f");
+    case ExprOp::kAnd:
+    case ExprOp::kReduceAnd: return infix("&");
+    case ExprOp::kOr:
+    case ExprOp::kReduceOr: return infix("|");
     case ExprOp::kXor: return infix("^");
     case ExprOp::kShl: return of("shl_i", "");
     case ExprOp::kShr: return of("shr_i", "");
@@ -179,7 +203,9 @@ std::string lane_text(const HelperKey& h, const std::string& a, const std::strin
     case ExprOp::kEq: return cat(a, " == ", b);
     case ExprOp::kFma: return cat("fma_f(", a, ", ", b, ", ", c, ")");
     case ExprOp::kSelect: return cat(a, " ? ", b, " : ", c);
-    case ExprOp::kCastTrunc: case ExprOp::kCastZext: case ExprOp::kCastSext: return cat(t, "(", a, ")");
+    case ExprOp::kCastTrunc:
+    case ExprOp::kCastZext:
+    case ExprOp::kCastSext: return cat(t, "(", a, ")");
     case ExprOp::kCastSat: return cat("cast_sat<", t, ">(", a, ")");
     case ExprOp::kCastBits: return cat("bits_cast<", t, ">(", a, ")");
     case ExprOp::kCastMask: return h.type.kind == KType::kMask ? cat(a, " != 0") : cat(t, "(", a, ")");
@@ -203,7 +229,9 @@ void CudaDialect::define(SourceWriter& w, const HelperKey& h) const {
   if (h.what != HelperKey::kOp) return define_memory(w, h);
   const std::string t = cuda_type(h.type), in = cuda_type(h.from);
   const int n = h.type.lanes;
-  auto function = [&](const std::string& params, const std::string& body) { w.line(cat("NNC_FN ", t, " ", h.name, "(", params, ") { return ", body, "; }")); };
+  auto function = [&](const std::string& params, const std::string& body) {
+    w.line(cat("NNC_FN ", t, " ", h.name, "(", params, ") { return ", body, "; }"));
+  };
   switch (h.op) {
     case ExprOp::kConst:
       if (h.type.is_elem(DType::kF32)) return function("u64 b", "bits_cast<f32>((u32)b)");
@@ -244,28 +272,36 @@ void CudaDialect::define_memory(SourceWriter& w, const HelperKey& h) const {
   switch (h.what) {
     case HelperKey::kLoad: return function(t, "", cat("return nnc_load", nt, "<", vector, ">(p, i);"));
     case HelperKey::kStore: return function("void", cat(", ", t, " v"), cat("nnc_store", nt, "<", vector, ">(p, i, v);"));
-    case HelperKey::kLoadMasked: return function(t, cat(", ", m, " m, ", t, " other"), cat("return nnc_load_masked<", t, ">(p, i, m, other);"));
+    case HelperKey::kLoadMasked:
+      return function(t, cat(", ", m, " m, ", t, " other"), cat("return nnc_load_masked<", t, ">(p, i, m, other);"));
     case HelperKey::kStoreMasked: return function("void", cat(", ", t, " v, ", m, " m"), cat("nnc_store_masked<", t, ">(p, i, v, m);"));
     case HelperKey::kAtomic: {
       const bool cas = static_cast<AtomicOp>(h.sub) == AtomicOp::kCas;
-      return function(t, cas ? cat(", ", t, " old, ", t, " now") : cat(", ", t, " v"), cat("return nnc_atomic_", kAtomics[h.sub], cas ? "(p, i, old, now);" : "(p, i, v);"));
+      return function(t, cas ? cat(", ", t, " old, ", t, " now") : cat(", ", t, " v"),
+                      cat("return nnc_atomic_", kAtomics[h.sub], cas ? "(p, i, old, now);" : "(p, i, v);"));
     }
     case HelperKey::kWarp: {
       const bool vote = static_cast<WarpOp>(h.sub) >= WarpOp::kBallot;
       const std::string result = static_cast<WarpOp>(h.sub) == WarpOp::kBallot ? "u32" : t;
-      w.line(cat("NNC_FN ", result, " ", h.name, "(", t, " v", vote ? "" : ", idx by", " NNC_LINE) { return nnc_", kWarps[h.sub], vote ? "(v);" : "(v, by);", " }"));
+      w.line(cat("NNC_FN ", result, " ", h.name, "(", t, " v", vote ? "" : ", idx by", " NNC_LINE) { return nnc_", kWarps[h.sub],
+                 vote ? "(v);" : "(v, by);", " }"));
       return;
     }
     case HelperKey::kCopy:
-      if (h.name == "copy_commit") w.line("NNC_FN void copy_commit() { nnc_copy_commit(); }");
-      else if (h.name.rfind("copy_wait", 0) == 0) w.line(cat("NNC_FN void ", h.name, "() { nnc_copy_wait<", int(h.pattern[0]), ">(); }"));
-      else w.line(cat("template <class S, class G> NNC_FN void ", h.name, "(S s, idx si, G g, idx gi, bool m) { nnc_copy_async<", int(h.pattern[0]), ">(s, si, g, gi, m); }"));
+      if (h.name == "copy_commit")
+        w.line("NNC_FN void copy_commit() { nnc_copy_commit(); }");
+      else if (h.name.rfind("copy_wait", 0) == 0)
+        w.line(cat("NNC_FN void ", h.name, "() { nnc_copy_wait<", int(h.pattern[0]), ">(); }"));
+      else
+        w.line(cat("template <class S, class G> NNC_FN void ", h.name, "(S s, idx si, G g, idx gi, bool m) { nnc_copy_async<",
+                   int(h.pattern[0]), ">(s, si, g, gi, m); }"));
       return;
     default: return;  // check_index is the header's own
   }
 }
 
-// Element i of a lane stands at fixed distances from the lane's first, so one expression over `group` and `quad` serves all lanes; runs of neighbours in memory are one access.
+// Element i of a lane stands at fixed distances from the lane's first, so one expression over `group` and `quad` serves all lanes; runs of
+// neighbours in memory are one access.
 void CudaDialect::define_fragment(SourceWriter& w, const HelperKey& h) const {
   const std::string t = cuda_type(h.type), e = lane_type(h.type);
   const FragShape& shape = h.type.frag;
@@ -284,12 +320,14 @@ void CudaDialect::define_fragment(SourceWriter& w, const HelperKey& h) const {
     case FragOp::kGet: w.line(cat("NNC_FN ", e, " ", h.name, "(const ", t, "& f, int i) { return f.e[i]; }")); return;
     case FragOp::kSet: w.line(cat("NNC_FN void ", h.name, "(", t, "& f, int i, ", e, " v) { f.e[i] = v; }")); return;
     case FragOp::kMma:
-      w.line(cat("NNC_FN void ", h.name, "(", t, "& c, const ", cuda_type(h.from), "& a, const ", cuda_type(h.other), "& b NNC_LINE) { nnc_mma_", lane_type(h.from), "_", lane_type(h.other), "(c, a, b NNC_AT); }"));
+      w.line(cat("NNC_FN void ", h.name, "(", t, "& c, const ", cuda_type(h.from), "& a, const ", cuda_type(h.other),
+                 "& b NNC_LINE) { nnc_mma_", lane_type(h.from), "_", lane_type(h.other), "(c, a, b NNC_AT); }"));
       return;
     default: break;
   }
   const bool load = static_cast<FragOp>(h.sub) == FragOp::kLoad;
-  w.open(cat("template <class P> NNC_FN ", load ? t : "void", " ", h.name, "(P p, idx i, idx ld", load ? "" : cat(", const ", t, "& f"), ")"));
+  w.open(
+      cat("template <class P> NNC_FN ", load ? t : "void", " ", h.name, "(P p, idx i, idx ld", load ? "" : cat(", const ", t, "& f"), ")"));
   w.line("const idx group = (NNC_THREAD & 31) >> 2, quad = NNC_THREAD & 3;");
   if (!load) {
     for (int x = 0; x < n; ++x) w.line(cat("nnc_store<", e, ">(p, ", at(x), ", f.e[", x, "]);"));
@@ -299,8 +337,13 @@ void CudaDialect::define_fragment(SourceWriter& w, const HelperKey& h) const {
     const bool together = run > 1 && shape.role != FragShape::kC && (shape.role == FragShape::kB) == transposed;
     if (together) w.line(cat("typedef frag_run<", e, ", ", run, "> run;"));
     for (int x = 0; x < n; x += together ? run : 1) {
-      if (!together) w.line(cat("f.e[", x, "] = nnc_load<", e, ">(p, ", at(x), ");"));
-      else w.line(cat("{ const run r = nnc_load<run>(p, ", at(x), "); ", join(std::vector<int>{0, 1, 2, 3}, "", [&](int y) { return y < run ? cat("f.e[", x + y, "] = r.e[", y, "]; ") : std::string(); }), "}"));
+      if (!together)
+        w.line(cat("f.e[", x, "] = nnc_load<", e, ">(p, ", at(x), ");"));
+      else
+        w.line(cat("{ const run r = nnc_load<run>(p, ", at(x), "); ",
+                   join(std::vector<int>{0, 1, 2, 3}, "",
+                        [&](int y) { return y < run ? cat("f.e[", x + y, "] = r.e[", y, "]; ") : std::string(); }),
+                   "}"));
     }
     w.line("return f;");
   }
@@ -364,13 +407,15 @@ void CudaDialect::entry(SourceWriter& w, const Kernel& k) const {
     names += buf.name + "\\0";
   }
   for (const auto& [id, place] : shared_.places) names += UnitEmitter::buffer_name(k, id) + "\\0";
-  w.line(cat(visible, "const nnc_kernel_info ", symbol_, "_info = {kAbiVersion, ", k.threads, ", ", threads_meet(k) ? 1 : 0, ", ", k.param_count, ", ", k.symbols.size(), ", ", shared_.bytes, ", ",
-             shared_.shadow, ", ", t_.sm, ", {", elem, "}, {", written, "}, \"", names, "\"};"));
+  w.line(cat(visible, "const nnc_kernel_info ", symbol_, "_info = {kAbiVersion, ", k.threads, ", ", threads_meet(k) ? 1 : 0, ", ",
+             k.param_count, ", ", k.symbols.size(), ", ", shared_.bytes, ", ", shared_.shadow, ", ", t_.sm, ", {", elem, "}, {", written,
+             "}, \"", names, "\"};"));
 }
 
 }  // namespace
 
-std::string emit_cuda_unit(const std::vector<std::pair<const Kernel*, std::string>>& kernels, const Target& target, const CudaEmitOptions& options) {
+std::string emit_cuda_unit(const std::vector<std::pair<const Kernel*, std::string>>& kernels, const Target& target,
+                           const CudaEmitOptions& options) {
   const CudaDialect dialect(target, options);
   UnitEmitter unit(dialect);
   for (const auto& [kernel, symbol] : kernels) unit.add(*kernel, symbol);

@@ -21,7 +21,8 @@ class Epilogue {
   std::map<ValueId, Coords> at_;
 };
 
-// True if every output of the group follows from `hero` through elementwise nodes of the same extents, reshapes and transposes, and nothing else reads the hero's result or what follows from it.
+// True if every output of the group follows from `hero` through elementwise nodes of the same extents, reshapes and transposes, and nothing
+// else reads the hero's result or what follows from it.
 bool epilogue_possible(const Graph& g, ValueId hero);
 
 }  // namespace nnc

@@ -1,5 +1,6 @@
 #pragma once
-// What row and column folds have in common on every target: the axes of a group's folds, coordinates over them, and the states of a fold from first element to result. Internal to the skeletons.
+// What row and column folds have in common on every target: the axes of a group's folds, coordinates over them, and the states of a fold
+// from first element to result. Internal to the skeletons.
 
 #include <functional>
 #include <vector>
@@ -11,9 +12,9 @@ namespace nnc {
 
 // What the group's folds have in common.
 struct FoldFacts {
-  Shape shape;                  // of the folds' operands
-  std::vector<bool> reduced;    // per axis of `shape`
-  std::vector<NodeId> folds;    // in order
+  Shape shape;                // of the folds' operands
+  std::vector<bool> reduced;  // per axis of `shape`
+  std::vector<NodeId> folds;  // in order
 };
 
 Result<FoldFacts> fold_facts(const Graph& g);
@@ -110,7 +111,8 @@ class FoldCommon {
     k.note(std::string(g_.node(n).def().name), g_.node(n).loc.v);
     g_.node(n).def().body(c);
     std::vector<Expr> next;
-    for (size_t s = 0; s < state.size(); ++s) next.push_back(k.let("n", mask.valid() ? k.select(mask, k.splat(c.state[s], lanes), k.var(state[s])) : k.splat(c.state[s], lanes)));
+    for (size_t s = 0; s < state.size(); ++s)
+      next.push_back(k.let("n", mask.valid() ? k.select(mask, k.splat(c.state[s], lanes), k.var(state[s])) : k.splat(c.state[s], lanes)));
     for (size_t s = 0; s < state.size(); ++s) k.set(state[s], next[s]);
   }
   std::vector<Expr> combine(NodeId n, const std::vector<Expr>& a, const std::vector<Expr>& b, int lanes) {

@@ -58,7 +58,8 @@ void GroupBody::leave() { memo_.pop_back(); }
 namespace {
 bool same_opaque(const OpaqueTerm& a, const OpaqueTerm& b) { return a.expr.id == b.expr.id && a.factor == b.factor; }
 bool same_coord(const Coord& a, const Coord& b) {
-  return a.terms == b.terms && a.offset == b.offset && std::equal(a.opaque.begin(), a.opaque.end(), b.opaque.begin(), b.opaque.end(), same_opaque);
+  return a.terms == b.terms && a.offset == b.offset &&
+         std::equal(a.opaque.begin(), a.opaque.end(), b.opaque.begin(), b.opaque.end(), same_opaque);
 }
 bool same_coords(const Coords& a, const Coords& b) {
   if (a.flat() && b.flat()) return same_coord(*a.flat(), *b.flat());
@@ -138,7 +139,8 @@ Expr GroupBody::emit_elem(const Node& node, const Coords& coords, Expr mask) {
 }
 
 Expr GroupBody::emit_map(const Node& node, NodeId, const Coords& coords, Expr mask) {
-  if (node.kind == OpKind::kReshape) return emit(node.operands[0], reshaped(coords, g_.type(node.results[0]).shape, g_.type(node.operands[0]).shape), mask);
+  if (node.kind == OpKind::kReshape)
+    return emit(node.operands[0], reshaped(coords, g_.type(node.results[0]).shape, g_.type(node.operands[0]).shape), mask);
   BodyContext c{.s = *this, .graph = g_, .node = node};
   c.mode = BodyMode::kMap;
   c.coords = coords;

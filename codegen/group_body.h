@@ -1,7 +1,8 @@
 #pragma once
-// GroupBody walks a group from a value outwards and emits the expression of that value at given coordinates: maps change the coordinates, elementwise bodies make expressions, loads happen at the group's edge.
-// Skeletons bind hero results, fold results and accumulators as names (`bind`), then ask for the outputs. Coordinates are affine over the skeleton's iteration axes (ir/body.h), so a reshape costs no division
-// where the axes are fine enough; `probe` finds the axes that make it so.
+// GroupBody walks a group from a value outwards and emits the expression of that value at given coordinates: maps change the coordinates,
+// elementwise bodies make expressions, loads happen at the group's edge. Skeletons bind hero results, fold results and accumulators as
+// names (`bind`), then ask for the outputs. Coordinates are affine over the skeleton's iteration axes (ir/body.h), so a reshape costs no
+// division where the axes are fine enough; `probe` finds the axes that make it so.
 
 #include <functional>
 #include <map>
@@ -16,18 +17,18 @@
 namespace nnc {
 
 struct IterAxis {
-  Dim extent;        // kernel dim
-  Expr base;         // current value of the axis, index x1; the lane axis adds 0 .. lanes-1
+  Dim extent;  // kernel dim
+  Expr base;   // current value of the axis, index x1; the lane axis adds 0 .. lanes-1
   bool lane = false;
-  int64_t align = 1; // base is a multiple of this
+  int64_t align = 1;  // base is a multiple of this
 };
 
 // One access at the group's edge, as affine coefficients over the iteration axes: what merging and vectorising are decided from.
 struct EdgeAccess {
-  uint32_t input = 0;              // group input; outputs: 0x80000000 + output number
-  std::vector<Dim> coeff;          // per iteration axis
+  uint32_t input = 0;      // group input; outputs: 0x80000000 + output number
+  std::vector<Dim> coeff;  // per iteration axis
   Dim offset;
-  bool opaque = false;             // has terms that are not affine
+  bool opaque = false;  // has terms that are not affine
 };
 
 class GroupBody : public BodyServices {
@@ -35,7 +36,8 @@ class GroupBody : public BodyServices {
   GroupBody(KernelBuilder& k, const Graph& group, const Target& target);
 
   // ---- set up by the skeleton
-  // Declares the kernel parameter of a group input or output (in order of first use by the caller); storage dtype, extent = number of elements.
+  // Declares the kernel parameter of a group input or output (in order of first use by the caller); storage dtype, extent = number of
+  // elements.
   BufId declare_input(uint32_t input);
   BufId declare_output(uint32_t output);
   void set_axes(std::vector<IterAxis> axes, int lanes);
@@ -53,7 +55,9 @@ class GroupBody : public BodyServices {
   // The iteration axes as coordinates: one Coord per axis.
   Coord axis(uint32_t a);
   // Coordinates of the same element after a reshape.
-  Coords reshaped(const Coords& coords, const Shape& from, const Shape& to) { return from == to ? coords : Coords::of_flat(*this, flatten(coords, from), to); }
+  Coords reshaped(const Coords& coords, const Shape& from, const Shape& to) {
+    return from == to ? coords : Coords::of_flat(*this, flatten(coords, from), to);
+  }
   Expr emit(ValueId v, const Coords& coords, Expr mask = {});
   // Stores group output `o` at `coords` (its own axes) under `mask`; converts to storage.
   void store_output(uint32_t o, const Coords& coords, Expr value, Expr mask = {}, bool nt = false);
@@ -61,9 +65,9 @@ class GroupBody : public BodyServices {
   Expr load_input(uint32_t input, const Coords& coords, Expr mask = {});
   Expr load_flat(BufId b, DType dtype, const Coord& flat, Expr mask = {});
   void store_flat(BufId b, DType dtype, const Coord& flat, Expr value, Expr mask = {}, bool nt = false);
-  Expr to_compute(Expr stored, DType dtype);   // storage -> compute type
+  Expr to_compute(Expr stored, DType dtype);  // storage -> compute type
   Expr to_storage(Expr value, DType dtype);
-  Expr round_value(Expr value, DType dtype);   // f16/bf16: one rounding, back in f32
+  Expr round_value(Expr value, DType dtype);  // f16/bf16: one rounding, back in f32
 
   bool vector_failed() const { return vector_failed_; }
   const std::vector<EdgeAccess>& accesses() const { return accesses_; }

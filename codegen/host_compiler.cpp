@@ -58,9 +58,28 @@ Result<Compiler> compiler_for(const HostCompilerOptions& options) {
 std::vector<std::string> flags(const Target& target) {
   std::vector<std::string> f = {"-x", "c++", "-std=c++20", "-O2", "-march=" + target.march};
   if (target.vector_bytes >= 64) f.push_back("-mprefer-vector-width=512");
-  for (const char* s : {"-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fno-tree-loop-distribute-patterns", "-fno-exceptions", "-fno-rtti", "-fno-stack-protector",
-                        "-fno-asynchronous-unwind-tables", "-fno-ident", "-fno-plt", "-fcf-protection=none", "-Wno-psabi", "-w", "-fPIC", "-shared", "-nostdlib", "-nostartfiles", "-Wl,--build-id=none",
-                        "-Wl,-z,noexecstack", "-Wl,-z,norelro", "-Wl,--hash-style=gnu", "-s"})
+  for (const char* s : {"-ffp-contract=off",
+                        "-fno-math-errno",
+                        "-fno-trapping-math",
+                        "-fno-tree-loop-distribute-patterns",
+                        "-fno-exceptions",
+                        "-fno-rtti",
+                        "-fno-stack-protector",
+                        "-fno-asynchronous-unwind-tables",
+                        "-fno-ident",
+                        "-fno-plt",
+                        "-fcf-protection=none",
+                        "-Wno-psabi",
+                        "-w",
+                        "-fPIC",
+                        "-shared",
+                        "-nostdlib",
+                        "-nostartfiles",
+                        "-Wl,--build-id=none",
+                        "-Wl,-z,noexecstack",
+                        "-Wl,-z,norelro",
+                        "-Wl,--hash-style=gnu",
+                        "-s"})
     f.push_back(s);
   return f;
 }
@@ -96,7 +115,8 @@ Result<std::string> host_compiler_version(const HostCompilerOptions& options) {
   return c.version;
 }
 
-Result<std::vector<Bytes>> compile_cpu_units(const std::vector<CompileUnit>& units, const Target& target, const HostCompilerOptions& options) {
+Result<std::vector<Bytes>> compile_cpu_units(const std::vector<CompileUnit>& units, const Target& target,
+                                             const HostCompilerOptions& options) {
   std::vector<Bytes> out(units.size());
   if (units.empty()) return out;
   NNC_ASSIGN(const Compiler compiler, compiler_for(options));

@@ -57,7 +57,8 @@ bool mergeable(SymbolTable& s, const GroupBody& body, const std::vector<IterAxis
 
 }  // namespace
 
-IterSpace find_iter_space(const Graph& group, const Target& target, const Shape& start, const std::function<void(GroupBody&)>& emit_all, bool merge) {
+IterSpace find_iter_space(const Graph& group, const Target& target, const Shape& start, const std::function<void(GroupBody&)>& emit_all,
+                          bool merge) {
   SymbolTable& symbols = const_cast<Graph&>(group).symbols();
   IterSpace space;
   for (const Dim& d : start)

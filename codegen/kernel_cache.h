@@ -1,6 +1,6 @@
 #pragma once
-// The kernel cache: one file per entry, content-addressed, written atomically, in a private folder of this user ($XDG_CACHE_HOME/nnc/kernels). A bad entry is a miss; a cache that cannot be used is no
-// error. Correctness never depends on it.
+// The kernel cache: one file per entry, content-addressed, written atomically, in a private folder of this user
+// ($XDG_CACHE_HOME/nnc/kernels). A bad entry is a miss; a cache that cannot be used is no error. Correctness never depends on it.
 
 #include <optional>
 #include <string>

@@ -1,5 +1,6 @@
 #pragma once
-// From a group to kernels. A group is an ordinary graph (the region of a `group` op, or one node alone); lowering chooses the skeleton of its hero class, builds one to three kernels and says what each parameter is.
+// From a group to kernels. A group is an ordinary graph (the region of a `group` op, or one node alone); lowering chooses the skeleton of
+// its hero class, builds one to three kernels and says what each parameter is.
 
 #include <vector>
 
@@ -15,11 +16,11 @@ struct KernelArg {
 };
 struct LoweredKernel {
   Kernel kernel;
-  std::vector<KernelArg> args;     // one per kernel parameter
-  std::vector<Dim> dims;           // module dims that give the kernel's symbols at launch
+  std::vector<KernelArg> args;  // one per kernel parameter
+  std::vector<Dim> dims;        // module dims that give the kernel's symbols at launch
 };
 struct LoweredGroup {
-  std::string skeleton;            // "pointwise", "row_fold", ...: shown by `dump`
+  std::string skeleton;                // "pointwise", "row_fold", ...: shown by `dump`
   std::vector<LoweredKernel> kernels;  // launched in order
   std::vector<Dim> scratch_bytes;
   // (group input, group output) pairs that may share memory
@@ -30,7 +31,8 @@ struct LowerOptions {
   League league = League::kStrict;
 };
 
-// `group`: inputs, nodes, outputs; constants over kInlineConstant elements are inputs. Code::kUnsupportedOp names the node that no skeleton takes.
+// `group`: inputs, nodes, outputs; constants over kInlineConstant elements are inputs. Code::kUnsupportedOp names the node that no skeleton
+// takes.
 Result<LoweredGroup> lower_group(const Graph& group, const Target& target, const LowerOptions& options = {});
 inline constexpr int64_t kInlineConstant = 1;
 

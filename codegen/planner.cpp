@@ -16,7 +16,7 @@ struct SharedState {
   const Target& target;
   const LowerOptions& options;
   PlannedProgram out;
-  std::map<std::string, uint32_t> kernel_ids;       // by kernel hash
+  std::map<std::string, uint32_t> kernel_ids;  // by kernel hash
   std::map<ConstId, uint32_t> constant_ids;
   std::map<LocId, uint32_t> sources;
   std::map<Digest, std::pair<LoweredGroup, std::vector<uint32_t>>> lowered;  // by canonical hash: kernels' program ids
@@ -71,7 +71,8 @@ class EntryPlanner {
     for (size_t i = 0; i < g.inputs().size(); ++i) {
       const Type& t = g.type(g.inputs()[i]);
       const StateId state = i < entry_.args.size() ? entry_.args[i].state : StateId();
-      plan_.args.push_back({i < entry_.args.size() ? entry_.args[i].name : "", t.dtype, t.shape, state.valid() ? static_cast<int32_t>(state.v) : -1});
+      plan_.args.push_back(
+          {i < entry_.args.size() ? entry_.args[i].name : "", t.dtype, t.shape, state.valid() ? static_cast<int32_t>(state.v) : -1});
       top.at[g.inputs()[i]] = {state.valid() ? PlanOperand::kState : PlanOperand::kArg, state.valid() ? state.v : static_cast<uint32_t>(i)};
     }
     plan_.segments.emplace_back();
@@ -81,8 +82,10 @@ class EntryPlanner {
     for (size_t o = 0; o < g.outputs().size(); ++o) {
       const Type& t = g.type(g.outputs()[o]);
       const StateId state = o < entry_.results.size() ? entry_.results[o].state : StateId();
-      plan_.results.push_back({o < entry_.results.size() ? entry_.results[o].name : "", t.dtype, t.shape, state.valid() ? static_cast<int32_t>(state.v) : -1});
-      if (!state.valid() && g.value(g.outputs()[o]).def.valid()) direct.try_emplace(g.outputs()[o], PlanOperand{PlanOperand::kResult, static_cast<uint32_t>(o)});
+      plan_.results.push_back(
+          {o < entry_.results.size() ? entry_.results[o].name : "", t.dtype, t.shape, state.valid() ? static_cast<int32_t>(state.v) : -1});
+      if (!state.valid() && g.value(g.outputs()[o]).def.valid())
+        direct.try_emplace(g.outputs()[o], PlanOperand{PlanOperand::kResult, static_cast<uint32_t>(o)});
     }
     top.wanted = std::move(direct);
     NNC_TRY(walk(top));
@@ -93,8 +96,8 @@ class EntryPlanner {
  private:
   struct Scope {
     const Graph* g;
-    std::map<ValueId, PlanOperand> at;       // where a value lives
-    std::map<ValueId, PlanOperand> wanted;   // where a value should be made
+    std::map<ValueId, PlanOperand> at;      // where a value lives
+    std::map<ValueId, PlanOperand> wanted;  // where a value should be made
   };
 
   // Outputs first, then states: a state's old value is read before anything replaces it.
@@ -120,7 +123,8 @@ class EntryPlanner {
       copy_to(o, old, from[o]);
     }
     for (size_t o = 0; o < from.size(); ++o)
-      if (const int32_t state = plan_.results[o].state; state >= 0) copy_to(o, from[o], {PlanOperand::kState, static_cast<uint32_t>(state)});
+      if (const int32_t state = plan_.results[o].state; state >= 0)
+        copy_to(o, from[o], {PlanOperand::kState, static_cast<uint32_t>(state)});
   }
 
   Dim bytes(const Type& t) {
@@ -182,9 +186,7 @@ class EntryPlanner {
   Status node(Scope& sc, NodeId n) {
     const Node& node = sc.g->node(n);
     switch (node.kind) {
-      case OpKind::kConstant:
-        sc.at[node.results[0]] = {PlanOperand::kConstant, s_.constant(node.constant("value"))};
-        return {};
+      case OpKind::kConstant: sc.at[node.results[0]] = {PlanOperand::kConstant, s_.constant(node.constant("value"))}; return {};
       case OpKind::kGroup: return group(sc, n, sc.g->region(node.regions[0]));
       case OpKind::kReshape: return view(sc, n);
       case OpKind::kIf: return branch(sc, n);
@@ -236,7 +238,8 @@ class EntryPlanner {
   }
 
   Status next_segment() {
-    if (depth_ > 0) return Error(Code::kUnsupportedOp, "a shape that is found inside a loop or branch (bind_dims in a region) has no plan yet");
+    if (depth_ > 0)
+      return Error(Code::kUnsupportedOp, "a shape that is found inside a loop or branch (bind_dims in a region) has no plan yet");
     plan_.segments.emplace_back();
     steps_ = &plan_.segments.back().steps;
     return {};
@@ -289,7 +292,8 @@ class EntryPlanner {
     for (const auto& [i, o] : lowered.in_place) {
       if (o != r || in[i].space != PlanOperand::kBuffer || !dies_at(*sc.g, node.operands[i], n)) continue;
       if (std::count(node.operands.begin(), node.operands.end(), node.operands[i]) != 1 || shared(in[i], sc, n)) continue;
-      if (!(bytes(sc.g->type(node.operands[i])) == bytes(sc.g->type(node.results[r]))) || plan_.buffers[in[i].index].segment != segment()) continue;
+      if (!(bytes(sc.g->type(node.operands[i])) == bytes(sc.g->type(node.results[r]))) || plan_.buffers[in[i].index].segment != segment())
+        continue;
       if (taken_.count({next_, in[i].index})) continue;
       taken_.insert({next_, in[i].index});
       const PlanOperand fresh = new_buffer(bytes(sc.g->type(node.results[r])), &sc.g->type(node.results[r]), node.loc);
@@ -373,7 +377,9 @@ class EntryPlanner {
     push(std::move(copy));
     steps_ = saved;
   }
-  bool escapes(const Graph& region, ValueId v) const { return !region.value(v).def.valid() || region.node(region.value(v).def).kind == OpKind::kConstant; }
+  bool escapes(const Graph& region, ValueId v) const {
+    return !region.value(v).def.valid() || region.node(region.value(v).def).kind == OpKind::kConstant;
+  }
 
   Status branch(Scope& sc, NodeId n) {
     const Node& node = sc.g->node(n);
@@ -393,7 +399,8 @@ class EntryPlanner {
       for (size_t r = 0; r < results.size(); ++r) {
         const ValueId v = region.outputs()[r];
         if (!(region.type(v) == sc.g->type(node.results[r])))
-          return Error(Code::kUnsupportedOp, "an If whose branches have results of different extents has no plan yet").at({s_.module.loc_str(node.loc), "if", "", "", -1, 0, 0});
+          return Error(Code::kUnsupportedOp, "an If whose branches have results of different extents has no plan yet")
+              .at({s_.module.loc_str(node.loc), "if", "", "", -1, 0, 0});
         if (!escapes(region, v)) inner.wanted.try_emplace(v, results[r]);
       }
       std::vector<Step>* into = b == 0 ? &s.body : &s.orelse;
@@ -421,7 +428,9 @@ class EntryPlanner {
     const uint32_t number = next_++;
     const Type iter_type = Type::tensor(DType::kI64, {}), flag_type = Type::tensor(DType::kBool, {});
     const PlanOperand iter = new_buffer(8, &iter_type, node.loc), flag = new_buffer(1, &flag_type, node.loc);
-    auto operand = [&](size_t k) { return k < node.operands.size() && node.operands[k].valid() ? sc.at.at(node.operands[k]) : PlanOperand{}; };
+    auto operand = [&](size_t k) {
+      return k < node.operands.size() && node.operands[k].valid() ? sc.at.at(node.operands[k]) : PlanOperand{};
+    };
     s.operands = {operand(0), operand(1), iter, flag};
     Scope inner{&region, {}, {}};
     inner.at[region.inputs()[0]] = iter;
@@ -430,7 +439,8 @@ class EntryPlanner {
     for (size_t c = 0; c < carried; ++c) {
       const ValueId arg = region.inputs()[2 + c], out = region.outputs()[1 + c];
       if (!(region.type(arg) == region.type(out)))
-        return Error(Code::kUnsupportedOp, "a Loop whose carried value changes its extents has no plan yet").at({s_.module.loc_str(node.loc), "loop", "", "", -1, 0, 0});
+        return Error(Code::kUnsupportedOp, "a Loop whose carried value changes its extents has no plan yet")
+            .at({s_.module.loc_str(node.loc), "loop", "", "", -1, 0, 0});
       Carry carry;
       carry.init = operand(2 + c);
       carry.current = place_result(sc, node.results[c], node.loc);
@@ -453,7 +463,8 @@ class EntryPlanner {
       scan.bytes = bytes(region.type(element));
       const Shape& stacked = sc.g->type(node.results[carried + k]).shape;
       if (symbols_.depends_on_kind(stacked[0], SymKind::kData))
-        return Error(Code::kUnsupportedOp, "a Loop with scan outputs needs a trip count that is known before it runs").at({s_.module.loc_str(node.loc), "loop", "", "", -1, 0, 0});
+        return Error(Code::kUnsupportedOp, "a Loop with scan outputs needs a trip count that is known before it runs")
+            .at({s_.module.loc_str(node.loc), "loop", "", "", -1, 0, 0});
       scan.stacked = place_result(sc, node.results[carried + k], node.loc);
       touch(scan.element, next_);
       sc.at[node.results[carried + k]] = scan.stacked;
@@ -482,8 +493,8 @@ class EntryPlanner {
   std::vector<Step>* steps_ = nullptr;
   uint32_t next_ = 0;
   int depth_ = 0;
-  std::set<uint32_t> pinned_;                            // buffers that regions read or carry: never shared in place
-  std::set<std::pair<uint32_t, uint32_t>> taken_;        // (step, buffer): aliased by one result only
+  std::set<uint32_t> pinned_;                      // buffers that regions read or carry: never shared in place
+  std::set<std::pair<uint32_t, uint32_t>> taken_;  // (step, buffer): aliased by one result only
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #pragma once
-// The planner: from a module whose compute nodes are groups (passes/outline) to a Program: placement, order, memory. One step for each group, region steps for control ops; views cost nothing.
+// The planner: from a module whose compute nodes are groups (passes/outline) to a Program: placement, order, memory. One step for each
+// group, region steps for control ops; views cost nothing.
 
 #include <map>
 #include <string>
@@ -14,8 +15,8 @@ namespace nnc {
 struct PlannedProgram {
   Program program;
   std::vector<Kernel> kernels;
-  std::vector<ConstId> constants;       // per Program::constants
-  std::map<std::string, int> skeletons; // steps by skeleton, for `dump` and tests
+  std::vector<ConstId> constants;        // per Program::constants
+  std::map<std::string, int> skeletons;  // steps by skeleton, for `dump` and tests
 };
 
 Result<PlannedProgram> plan_module(Module& module, const Target& target, const LowerOptions& options = {});

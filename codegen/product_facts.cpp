@@ -107,7 +107,8 @@ Coords right_coords(GroupBody& body, const ProductFacts& f, const Coord& depth, 
 }
 
 Coords product_coords(GroupBody& body, const ProductFacts& f, const Coord& row, const Coord& column, const Dim& columns) {
-  if (f.merged) return Coords::of_flat(body, f.b_vector ? row : body.add(body.scale(row, columns), column), body.graph().type(f.result).shape);
+  if (f.merged)
+    return Coords::of_flat(body, f.b_vector ? row : body.add(body.scale(row, columns), column), body.graph().type(f.result).shape);
   Coords c;
   for (size_t b = 0; b < f.batch.size(); ++b) c.push_back(f.batch[b].is_const(1) ? Coord{} : body.axis(static_cast<uint32_t>(b)));
   if (!f.a_vector) c.push_back(row);

@@ -1,5 +1,6 @@
 #pragma once
-// What the skeletons of products agree on, whatever their target: which operand is what, extents, and the coordinates of operands and result from batch axes, row, column and depth. Internal to the skeletons.
+// What the skeletons of products agree on, whatever their target: which operand is what, extents, and the coordinates of operands and
+// result from batch axes, row, column and depth. Internal to the skeletons.
 
 #include <vector>
 
@@ -10,10 +11,10 @@ namespace nnc {
 struct ProductFacts {
   const Node* node = nullptr;
   ValueId a, b, bias, result;
-  Shape batch;                    // of the result, without the axes merged into m
+  Shape batch;  // of the result, without the axes merged into m
   Dim m = 1, n = 1, k;
   bool a_vector = false, b_vector = false, packed = false;
-  bool merged = false;            // the right operand has no batch: all leading axes of the left one are rows
+  bool merged = false;  // the right operand has no batch: all leading axes of the left one are rows
   bool ta = false, tb = false;
   DType acc = DType::kF32;
 };

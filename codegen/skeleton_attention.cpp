@@ -1,4 +1,5 @@
-// Attention: until a fused form exists for a target, the expand pass spells it as product, softmax, product; TargetFacts::fused_attention says so.
+// Attention: until a fused form exists for a target, the expand pass spells it as product, softmax, product; TargetFacts::fused_attention
+// says so.
 
 #include "codegen/skeletons.h"
 

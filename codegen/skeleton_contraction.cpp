@@ -1,5 +1,7 @@
-// Contractions: c[b, m, n] = epilogue(sum over k of a[b, m, k] * b[b, k, n]). CPU: register tiles of rows by whole panels of 16 columns. The right operand is read as panels [N/16][K][16]: packed ahead of time where it
-// is constant, else by a first kernel into scratch. A task is a block of rows by a few panels; the left operand's rows are streamed as scalars. Few rows take one row and many panels, whose streams lie far apart.
+// Contractions: c[b, m, n] = epilogue(sum over k of a[b, m, k] * b[b, k, n]). CPU: register tiles of rows by whole panels of 16 columns.
+// The right operand is read as panels [N/16][K][16]: packed ahead of time where it is constant, else by a first kernel into scratch. A task
+// is a block of rows by a few panels; the left operand's rows are streamed as scalars. Few rows take one row and many panels, whose streams
+// lie far apart.
 
 #include <algorithm>
 
@@ -60,7 +62,8 @@ LoweredKernel pack_right(const Graph& g, const Target& t, const ProductFacts& f,
     if (lanes > 1) {
       for (int v = 0; v < kPanel / lanes; ++v) {
         const Expr column = k.let("n", k.add(panel0, k.index(int64_t(v) * lanes)));
-        element(k.index(int64_t(v) * lanes), column, whole ? Expr{} : k.lt(k.add(k.iota(lanes), k.splat(column, lanes)), k.splat(k.dim(n), lanes)));
+        element(k.index(int64_t(v) * lanes), column,
+                whole ? Expr{} : k.lt(k.add(k.iota(lanes), k.splat(column, lanes)), k.splat(k.dim(n), lanes)));
       }
     } else {
       k.for_("j", k.index(0), k.index(kPanel), 1, [&](Expr j) {
@@ -144,7 +147,8 @@ class Product : public TileProduct {
 Result<LoweredGroup> lower_product(const Graph& g, NodeId id, const Target& target, const LowerOptions& options) {
   if (target.is_cuda()) return lower_product_cuda(g, id, target, options);
   NNC_ASSIGN(const ProductFacts f, product_facts(g, id));
-  if (f.packed && g.type(f.b).shape.back() != Dim(kPanel)) return Error(Code::kUnsupportedOp, "no CPU kernel reads panels with interleaved rows");
+  if (f.packed && g.type(f.b).shape.back() != Dim(kPanel))
+    return Error(Code::kUnsupportedOp, "no CPU kernel reads panels with interleaved rows");
   LoweredGroup out;
   out.skeleton = "contraction";
   SymbolTable& symbols = const_cast<Graph&>(g).symbols();

@@ -1,5 +1,7 @@
-// Convolutions, channels last. Dense and grouped ones are products whose rows are the output positions along the last spatial axis and whose inner dimension is (kernel..., channel); no patch matrix is made. Padding is
-// done once, by a first kernel that copies the input into scratch with its border, so that the product's loops have neither masks nor cases. Depthwise: vectors along the channels, a few positions in registers.
+// Convolutions, channels last. Dense and grouped ones are products whose rows are the output positions along the last spatial axis and
+// whose inner dimension is (kernel..., channel); no patch matrix is made. Padding is done once, by a first kernel that copies the input
+// into scratch with its border, so that the product's loops have neither masks nor cases. Depthwise: vectors along the channels, a few
+// positions in registers.
 
 #include <algorithm>
 
@@ -21,7 +23,8 @@ Result<ConvFacts> conv_facts(const Graph& g) {
   ConvFacts f;
   for (NodeId n : g.order())
     if (g.node(n).kind == OpKind::kConv) f.node = &g.node(n);
-  if (!f.node) return Error(Code::kUnsupportedOp, "transposed convolutions and gradients of convolutions are expanded before kernels are made");
+  if (!f.node)
+    return Error(Code::kUnsupportedOp, "transposed convolutions and gradients of convolutions are expanded before kernels are made");
   const Node& n = *f.node;
   if (n.s("layout") != "nhwc") return Error(Code::kInternal, "the layout pass has not run: a convolution with channels first");
   f.x = n.operands[0], f.w = n.operands[1], f.result = n.results[0];
@@ -155,7 +158,8 @@ LoweredKernel pack_weights(const Graph& g, const Target& t, const ConvFacts& f, 
       body.enter();
       const Expr column = k.let("n", k.add(n0, j));
       const Expr inside = k.lt(column, k.dim(n));
-      const Coord flat = body.opaque(k.add(k.mul(p, k.dim(all)), k.add(k.mul(k.task(1), k.dim(n)), column)), 0, s.sub(s.mul(depth, all), 1));
+      const Coord flat =
+          body.opaque(k.add(k.mul(p, k.dim(all)), k.add(k.mul(k.task(1), k.dim(n)), column)), 0, s.sub(s.mul(depth, all), 1));
       const Expr v = k.convert(body.emit(f.w, Coords::of_flat(body, flat, g.type(f.w).shape), inside), f.acc);
       k.store(out, k.add(k.add(base, k.mul(p, k.index(kPanel))), j), k.select(inside, v, k.constant(f.acc, 0)));
       body.leave();
@@ -311,7 +315,8 @@ class ConvProduct : public TileProduct {
 // ---- depthwise: one filter per channel.
 class Depthwise {
  public:
-  Depthwise(const Graph& g, const Target& t, const ConvFacts& f, int lanes) : k(group_name(g)), body(k, g, t), args(k, body), g_(g), f_(f), lanes_(lanes), epilogue_(body, f.result) {
+  Depthwise(const Graph& g, const Target& t, const ConvFacts& f, int lanes)
+      : k(group_name(g)), body(k, g, t), args(k, body), g_(g), f_(f), lanes_(lanes), epilogue_(body, f.result) {
     for (uint32_t i = 0; i < g.inputs().size(); ++i) args.input(i);
     for (uint32_t o = 0; o < g.outputs().size(); ++o) args.output(o);
     padded_ = padded_shape(g, f);

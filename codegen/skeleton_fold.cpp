@@ -1,6 +1,7 @@
-// Row and column folds: softmax, norms, reductions and the elementwise work around them. All folds of a group reduce the same axes of one shape. Rows: vectors along the reduced axis, four accumulators, a fixed tree at
-// the end; one pass per fold, then one for the outputs; a value that is costly and needed again is kept in the output's row meanwhile. Columns: vectors along the last kept axis, the
-// reduced axes as loops.
+// Row and column folds: softmax, norms, reductions and the elementwise work around them. All folds of a group reduce the same axes of one
+// shape. Rows: vectors along the reduced axis, four accumulators, a fixed tree at the end; one pass per fold, then one for the outputs; a
+// value that is costly and needed again is kept in the output's row meanwhile. Columns: vectors along the last kept axis, the reduced axes
+// as loops.
 
 #include <algorithm>
 #include <set>
@@ -21,7 +22,6 @@ class FoldBuilder : public FoldCommon {
     else
       build_columns();
   }
-
 
  private:
   // ---- rows
@@ -106,7 +106,8 @@ class FoldBuilder : public FoldCommon {
 
   // A fold's operand that is costly (transcendental) and used again, when an f32 output of full shape can keep it.
   void choose_stash() {
-    static const std::set<OpKind> costly = {OpKind::kExp, OpKind::kLog, OpKind::kTanh, OpKind::kErf, OpKind::kSigmoid, OpKind::kGelu, OpKind::kSilu, OpKind::kPow, OpKind::kSin, OpKind::kCos};
+    static const std::set<OpKind> costly = {OpKind::kExp,  OpKind::kLog,  OpKind::kTanh, OpKind::kErf, OpKind::kSigmoid,
+                                            OpKind::kGelu, OpKind::kSilu, OpKind::kPow,  OpKind::kSin, OpKind::kCos};
     for (uint32_t o = 0; o < g_.outputs().size(); ++o) {
       if (!full(g_.outputs()[o]) || g_.type(g_.outputs()[o]).dtype != DType::kF32) continue;
       for (NodeId n : f_.folds) {

@@ -1,5 +1,6 @@
-// Pointwise: every output element is computed on its own. CPU: a task is a chunk of a flat range, or some rows; vectors along the last axis, four in flight where there is arithmetic to hide, one masked tail. CUDA: a
-// thread holds 16 bytes of the widest element, neighbouring threads neighbouring vectors.
+// Pointwise: every output element is computed on its own. CPU: a task is a chunk of a flat range, or some rows; vectors along the last
+// axis, four in flight where there is arithmetic to hide, one masked tail. CUDA: a thread holds 16 bytes of the widest element,
+// neighbouring threads neighbouring vectors.
 
 #include <algorithm>
 
@@ -119,7 +120,8 @@ void build_cpu(Pointwise& p, const IterSpace& space, int lanes) {
   });
 }
 
-// One thread handles `lanes` neighbouring elements of the last axis; blocks of `threads` threads along it, or along rows when the last axis is short.
+// One thread handles `lanes` neighbouring elements of the last axis; blocks of `threads` threads along it, or along rows when the last axis
+// is short.
 void build_cuda(Pointwise& p, const IterSpace& space, int lanes, int threads) {
   KernelBuilder& k = p.k;
   SymbolTable& s = k.symbols();
@@ -148,8 +150,9 @@ void build_cuda(Pointwise& p, const IterSpace& space, int lanes, int threads) {
       p.emit_at(at, lanes, {});
     } else {
       const Expr left = k.let("left", k.sub(k.dim(inner), at));
-      k.if_(k.le(k.index(lanes), left), [&] { p.emit_at(at, lanes, {}); },
-            [&] { k.for_("e", k.index(0), left, 1, [&](Expr e) { p.emit_at(k.add(at, e), 1, {}); }); });
+      k.if_(
+          k.le(k.index(lanes), left), [&] { p.emit_at(at, lanes, {}); },
+          [&] { k.for_("e", k.index(0), left, 1, [&](Expr e) { p.emit_at(k.add(at, e), 1, {}); }); });
     }
   });
 }
@@ -181,7 +184,8 @@ Result<LoweredGroup> lower_pointwise(const Graph& g, const Target& target, const
       continue;
     }
     out.in_place = in_place_pairs(p.body);
-    for (const auto& [input, output] : out.in_place) p.k.kernel().in_place.push_back({input, static_cast<uint32_t>(g.inputs().size()) + output});
+    for (const auto& [input, output] : out.in_place)
+      p.k.kernel().in_place.push_back({input, static_cast<uint32_t>(g.inputs().size()) + output});
     out.kernels.push_back(p.args.finish(options));
     return out;
   }

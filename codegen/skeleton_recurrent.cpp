@@ -1,5 +1,7 @@
-// LSTM: a task is one sequence in one direction and walks its time steps. Each gate's sum is a dot product along the weights' rows (vectors along the inner axis, four rows at a time, one tree at the end), then the cell is updated
-// with vectors along the hidden axis. The state lives in scratch, in the accumulator's type, two halves taking turns. CUDA: a block is one sequence, its threads share the units out and meet after the sums and after the update.
+// LSTM: a task is one sequence in one direction and walks its time steps. Each gate's sum is a dot product along the weights' rows (vectors
+// along the inner axis, four rows at a time, one tree at the end), then the cell is updated with vectors along the hidden axis. The state
+// lives in scratch, in the accumulator's type, two halves taking turns. CUDA: a block is one sequence, its threads share the units out and
+// meet after the sums and after the update.
 
 #include <algorithm>
 
@@ -27,7 +29,8 @@ Activation activation(const Node& node, size_t at) {
   static constexpr std::string_view kDefaults[] = {"sigmoid", "tanh", "tanh"};
   const auto* names = std::get_if<std::vector<std::string>>(&node.attr("activations"));
   const auto number = [&](std::string_view attr) { return node.floats(attr).empty() ? 0.0 : node.floats(attr)[at]; };
-  return {names && !names->empty() ? std::string_view((*names)[at]) : kDefaults[at % 3], number("activation_alpha"), number("activation_beta")};
+  return {names && !names->empty() ? std::string_view((*names)[at]) : kDefaults[at % 3], number("activation_alpha"),
+          number("activation_beta")};
 }
 
 constexpr int kCudaThreads = 128;
@@ -35,7 +38,13 @@ constexpr int kCudaThreads = 128;
 class LstmBuilder {
  public:
   LstmBuilder(const Graph& g, const Target& t, const LstmFacts& f)
-      : k(group_name(g), t.is_cuda() ? kCudaThreads : 1), threads_(t.is_cuda() ? kCudaThreads : 1), body(k, g, t), args(k, body), g_(g), f_(f), node_(*f.node) {
+      : k(group_name(g), t.is_cuda() ? kCudaThreads : 1),
+        threads_(t.is_cuda() ? kCudaThreads : 1),
+        body(k, g, t),
+        args(k, body),
+        g_(g),
+        f_(f),
+        node_(*f.node) {
     for (uint32_t i = 0; i < g.inputs().size(); ++i) args.input(i);
     for (uint32_t o = 0; o < g.outputs().size(); ++o) args.output(o);
     lanes_ = t.kind == TargetKind::kVm ? 64 : t.lanes(dtype_bits(f.acc) / 8);
@@ -60,7 +69,11 @@ class LstmBuilder {
     });
     meet();
     length_ = k.dim(body.dim(f_.steps));
-    if (has(4)) length_ = k.let("length", k.max(k.index(0), k.min(length_, k.cast(g_.type(node_.operands[4]).dtype == DType::kI64 ? ExprOp::kCastTrunc : ExprOp::kCastSext, read(4, {b_}, 1, {}), KType::index()))));
+    if (has(4))
+      length_ = k.let(
+          "length",
+          k.max(k.index(0), k.min(length_, k.cast(g_.type(node_.operands[4]).dtype == DType::kI64 ? ExprOp::kCastTrunc : ExprOp::kCastSext,
+                                                  read(4, {b_}, 1, {}), KType::index()))));
     k.for_("t", k.index(0), length_, 1, [&](Expr t) { step(t); });
     finish();
   }
@@ -81,7 +94,8 @@ class LstmBuilder {
   Expr read(size_t i, const std::vector<Expr>& at, int lanes, Expr mask) {
     const Shape& shape = g_.type(node_.operands[i]).shape;
     std::vector<IterAxis> axes;
-    for (size_t a = 0; a < shape.size(); ++a) axes.push_back(IterAxis{body.dim(shape[a]), at[a], lanes > 1 && a + 1 == shape.size(), lanes});
+    for (size_t a = 0; a < shape.size(); ++a)
+      axes.push_back(IterAxis{body.dim(shape[a]), at[a], lanes > 1 && a + 1 == shape.size(), lanes});
     body.set_axes(axes, lanes);
     Coords c(shape.size());
     for (size_t a = 0; a < shape.size(); ++a) c[a] = body.axis(static_cast<uint32_t>(a));
@@ -111,11 +125,14 @@ class LstmBuilder {
 
   void over_hidden(const std::function<void(Expr j, int lanes, Expr mask)>& f) {
     const int64_t h = f_.hidden, vectors = h / lanes_;
-    if (vectors > 0) k.for_("j", first_of_thread(lanes_), k.index(vectors * lanes_), int64_t(lanes_) * threads_, [&](Expr j) { f(j, lanes_, {}); });
+    if (vectors > 0)
+      k.for_("j", first_of_thread(lanes_), k.index(vectors * lanes_), int64_t(lanes_) * threads_, [&](Expr j) { f(j, lanes_, {}); });
     if (h % lanes_ == 0) return;
     auto tail = [&] { f(k.index(vectors * lanes_), lanes_, k.lt(k.iota(lanes_), k.splat(k.index(h % lanes_), lanes_))); };
-    if (threads_ > 1) k.if_(k.eq(k.thread(), k.index(0)), tail);
-    else tail();
+    if (threads_ > 1)
+      k.if_(k.eq(k.thread(), k.index(0)), tail);
+    else
+      tail();
   }
 
   // sum[r] += dot(weights row, vector) for the four gates of unit j, lanes along the inner axis.
@@ -145,11 +162,14 @@ class LstmBuilder {
     else if (direction == "bidirectional")
       at = k.let("at", k.add(k.mul(d_, backwards), k.mul(k.sub(k.index(1), d_), t)));
     const Expr turn = k.let("turn", k.floormod(t, k.index(2)));
-    const Expr now = k.let("h0", k.add(base_, k.mul(turn, k.index(h)))), next = k.let("h1", k.add(base_, k.mul(k.sub(k.index(1), turn), k.index(h))));
+    const Expr now = k.let("h0", k.add(base_, k.mul(turn, k.index(h)))),
+               next = k.let("h1", k.add(base_, k.mul(k.sub(k.index(1), turn), k.index(h))));
     k.for_("j", first_of_thread(1), k.index(h), threads_, [&](Expr j) {
       std::vector<VarId> acc;
       for (int gate = 0; gate < 4; ++gate) acc.push_back(k.mut("z", num(0, lanes_)));
-      accumulate(acc, 1, j, body.dim(f_.inputs), [&](Expr p, Expr mask) { return wide(f_.batch_first ? read(0, {b_, at, p}, lanes_, mask) : read(0, {at, b_, p}, lanes_, mask)); });
+      accumulate(acc, 1, j, body.dim(f_.inputs), [&](Expr p, Expr mask) {
+        return wide(f_.batch_first ? read(0, {b_, at, p}, lanes_, mask) : read(0, {at, b_, p}, lanes_, mask));
+      });
       accumulate(acc, 2, j, Dim(h), [&](Expr p, Expr mask) { return get(k.add(now, p), lanes_, mask); });
       for (int gate = 0; gate < 4; ++gate) {
         const Expr row = k.add(k.index(gate * h), j);
@@ -195,7 +215,8 @@ class LstmBuilder {
       if (g_.outputs()[o] != v) continue;
       const Shape& shape = g_.type(v).shape;
       std::vector<IterAxis> axes;
-      for (size_t a = 0; a < shape.size(); ++a) axes.push_back(IterAxis{body.dim(shape[a]), at[a], lanes > 1 && a + 1 == shape.size(), lanes});
+      for (size_t a = 0; a < shape.size(); ++a)
+        axes.push_back(IterAxis{body.dim(shape[a]), at[a], lanes > 1 && a + 1 == shape.size(), lanes});
       body.set_axes(axes, lanes);
       Coords c(shape.size());
       for (size_t a = 0; a < shape.size(); ++a) c[a] = body.axis(static_cast<uint32_t>(a));
@@ -213,7 +234,9 @@ class LstmBuilder {
     });
     if (!has(4)) return;
     k.for_("t", length_, k.dim(body.dim(f_.steps)), 1, [&](Expr t) {
-      over_hidden([&](Expr j, int lanes, Expr mask) { output(0, f_.batch_first ? std::vector<Expr>{b_, t, d_, j} : std::vector<Expr>{t, d_, b_, j}, num(0, lanes), lanes, mask); });
+      over_hidden([&](Expr j, int lanes, Expr mask) {
+        output(0, f_.batch_first ? std::vector<Expr>{b_, t, d_, j} : std::vector<Expr>{t, d_, b_, j}, num(0, lanes), lanes, mask);
+      });
     });
   }
 
@@ -238,7 +261,8 @@ class LstmBuilder {
     if (a.name == "hard_sigmoid") return k.min(num(1, n), k.max(num(0, n), k.add(k.mul(num(a.alpha, n), x), num(a.beta, n))));
     if (a.name == "elu") return k.select(k.lt(x, num(0, n)), k.mul(num(a.alpha, n), k.sub(k.math(ExprOp::kExp, x), num(1, n))), x);
     if (a.name == "softsign") return k.div(x, k.add(num(1, n), k.unary(ExprOp::kAbs, x)));
-    return k.add(k.max(x, num(0, n)), k.math(ExprOp::kLog, k.add(num(1, n), k.math(ExprOp::kExp, k.unary(ExprOp::kNeg, k.unary(ExprOp::kAbs, x))))));
+    return k.add(k.max(x, num(0, n)),
+                 k.math(ExprOp::kLog, k.add(num(1, n), k.math(ExprOp::kExp, k.unary(ExprOp::kNeg, k.unary(ExprOp::kAbs, x))))));
   }
 
   const Graph& g_;

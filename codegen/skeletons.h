@@ -9,7 +9,8 @@ namespace nnc {
 Result<LoweredGroup> lower_pointwise(const Graph& group, const Target& target, const LowerOptions& options);
 Result<LoweredGroup> lower_fold(const Graph& group, const Target& target, const LowerOptions& options);         // rows and columns
 Result<LoweredGroup> lower_contraction(const Graph& group, const Target& target, const LowerOptions& options);  // GEMM, small M
-Result<LoweredGroup> lower_convolution(const Graph& group, const Target& target, const LowerOptions& options);  // dense, depthwise, transposed
+Result<LoweredGroup> lower_convolution(const Graph& group, const Target& target,
+                                       const LowerOptions& options);  // dense, depthwise, transposed
 Result<LoweredGroup> lower_attention(const Graph& group, const Target& target, const LowerOptions& options);
 Result<LoweredGroup> lower_recurrent(const Graph& group, const Target& target, const LowerOptions& options);
 

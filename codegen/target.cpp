@@ -53,11 +53,14 @@ Target cuda_target(TargetKind kind, int sm) {
 
 bool machine_has(const std::vector<std::string>& wanted) {
   const std::vector<std::string> have = machine_features();
-  return std::all_of(wanted.begin(), wanted.end(), [&](const std::string& f) { return std::find(have.begin(), have.end(), f) != have.end(); });
+  return std::all_of(wanted.begin(), wanted.end(),
+                     [&](const std::string& f) { return std::find(have.begin(), have.end(), f) != have.end(); });
 }
 
 Result<Target> by_parts(std::string_view kind, std::string_view variant, std::string_view whole) {
-  const Error unknown = Error(Code::kUsage, cat("unknown target \"", whole, "\"")).with("  targets: cpu, cpu:x86-64-v3, cpu:x86-64-v4, cpu:vm, cuda:sm_80, cuda:sm_90, cuda-emu:sm_80, cuda-emu:sm_90");
+  const Error unknown =
+      Error(Code::kUsage, cat("unknown target \"", whole, "\""))
+          .with("  targets: cpu, cpu:x86-64-v3, cpu:x86-64-v4, cpu:vm, cuda:sm_80, cuda:sm_90, cuda-emu:sm_80, cuda-emu:sm_90");
   if (kind == "cpu") {
     if (variant == "vm") return vm_target();
     if (variant == "x86-64-v3") return cpu_target(3);

@@ -28,7 +28,8 @@ std::span<const uint8_t> strip(std::span<const uint8_t> b, bool front, bool back
 // 1024 bytes from where the file begins to say something, and as many up to where it ends: i32[1, 2048].
 Tensor features(ByteView file) {
   const bool large = file.size() > kBlock;
-  std::span<const uint8_t> head = strip(large ? file.first(kBlock) : file, true, !large), tail = strip(large ? file.last(kBlock) : file, !large, true);
+  std::span<const uint8_t> head = strip(large ? file.first(kBlock) : file, true, !large),
+                           tail = strip(large ? file.last(kBlock) : file, !large, true);
   head = head.first(std::min(head.size(), kPart));
   tail = tail.last(std::min(tail.size(), kPart));
   Tensor out(DType::kI32, {1, 2 * kPart});
@@ -75,7 +76,10 @@ Result<int> run(int argc, char** argv) {
   const Tensor x = features(file);
   if (!c.dump_input.empty()) NNC_TRY(write_npz_file(c.dump_input, {{"bytes", x}}));
   if (file.size() < kTooShort) {
-    std::printf("%s: %s\n", c.file.c_str(), file.empty() ? "empty" : is_text(file) ? "txt (too short to say more)" : "unknown (too short to say)");
+    std::printf("%s: %s\n", c.file.c_str(),
+                file.empty()    ? "empty"
+                : is_text(file) ? "txt (too short to say more)"
+                                : "unknown (too short to say)");
     return 0;
   }
   NNC_ASSIGN(const std::vector<std::string> labels, read_labels(c.more["labels"].empty() ? labels_beside(c.model) : c.more["labels"]));
@@ -84,13 +88,15 @@ Result<int> run(int argc, char** argv) {
   NNC_ASSIGN(Model model, Model::open(c.model, c.device, {one}));
   NNC_ASSIGN(const std::vector<Tensor> out, model.run({&x, 1}));
   const std::span<const float> p = out[0].as<float>();
-  if (p.size() != labels.size()) return Error(Code::kInvalidData, cat("the model knows ", p.size(), " types, the list of labels has ", labels.size()));
+  if (p.size() != labels.size())
+    return Error(Code::kInvalidData, cat("the model knows ", p.size(), " types, the list of labels has ", labels.size()));
   std::vector<size_t> order(p.size());
   for (size_t k = 0; k < order.size(); ++k) order[k] = k;
   std::partial_sort(order.begin(), order.begin() + 2, order.end(), [&](size_t a, size_t b) { return p[a] > p[b]; });
   const size_t best = order[0], next = order[1];
   constexpr float kSure = 0.5f, kWorthSaying = 0.05f;
-  std::printf("%s: %s%s (%.1f %%)", c.file.c_str(), p[best] < kSure ? "perhaps " : "", labels[best].c_str(), 100 * static_cast<double>(p[best]));
+  std::printf("%s: %s%s (%.1f %%)", c.file.c_str(), p[best] < kSure ? "perhaps " : "", labels[best].c_str(),
+              100 * static_cast<double>(p[best]));
   if (p[next] > kWorthSaying) std::printf(", or %s (%.1f %%)", labels[next].c_str(), 100 * static_cast<double>(p[next]));
   std::printf("\n");
   return 0;

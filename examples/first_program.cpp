@@ -1,4 +1,5 @@
-// The first program of anyone who has used a GPU: is the device there; two tensors to it; their sum there; the result back; a layer moved to the device and applied to a batch.
+// The first program of anyone who has used a GPU: is the device there; two tensors to it; their sum there; the result back; a layer moved
+// to the device and applied to a batch.
 //
 //   first_program [--device cpu|cuda-emu|cuda] [--dump-input F.npz]
 
@@ -27,7 +28,9 @@ Result<Words> parse(int argc, char** argv) {
   for (int k = 1; k < argc; ++k) {
     const std::string word = argv[k];
     std::string* value = word == "--device" ? &out.device : word == "--dump-input" ? &out.dump_input : nullptr;
-    if (value == nullptr || ++k == argc) return Error(Code::kUsage, cat("what is ", quote(word), "?")).with("usage: first_program [--device cpu|cuda-emu|cuda] [--dump-input F.npz]");
+    if (value == nullptr || ++k == argc)
+      return Error(Code::kUsage, cat("what is ", quote(word), "?"))
+          .with("usage: first_program [--device cpu|cuda-emu|cuda] [--dump-input F.npz]");
     *value = argv[k];
   }
   return out;
@@ -54,7 +57,8 @@ Tensor batch() {
 Result<int> run(int argc, char** argv) {
   NNC_ASSIGN(const Words words, parse(argc, argv));
 
-  for (const api::DeviceInfo& d : api::devices()) std::printf("device %s: %s\n", d.name.c_str(), d.available ? "there" : d.reason.message.c_str());
+  for (const api::DeviceInfo& d : api::devices())
+    std::printf("device %s: %s\n", d.name.c_str(), d.available ? "there" : d.reason.message.c_str());
   NNC_ASSIGN(const api::Device device, api::Device::open(words.device));
   std::printf("using %s\n", device.name().c_str());
 
@@ -73,8 +77,9 @@ Result<int> run(int argc, char** argv) {
     NNC_TRY(write_npz_file(words.dump_input, {{"input", input}, {"weight", weight}, {"bias", bias}}));
   }
   NNC_ASSIGN(const Tensor out, layer(api::Tensor::from(input).to(device)).read());
-  std::printf("Linear(%d, %d) on %s, applied to a batch of %d: %d rows of %d numbers, the first [%s]\n", static_cast<int>(kFeatures), static_cast<int>(kFeatures), device.name().c_str(),
-              static_cast<int>(kBatch), static_cast<int>(out.dims()[0]), static_cast<int>(out.dims()[1]), numbers(out, kFeatures).c_str());
+  std::printf("Linear(%d, %d) on %s, applied to a batch of %d: %d rows of %d numbers, the first [%s]\n", static_cast<int>(kFeatures),
+              static_cast<int>(kFeatures), device.name().c_str(), static_cast<int>(kBatch), static_cast<int>(out.dims()[0]),
+              static_cast<int>(out.dims()[1]), numbers(out, kFeatures).c_str());
   return 0;
 }
 

@@ -1,5 +1,6 @@
-// What is written in a picture of one line of text: a PNG, PGM or PPM file in, its text out. The line is cut out of its margins and scaled to a height of 48; the model (PP-OCR) gives a probability for
-// each character at each place along it, and the likeliest ones, without repeats and blanks, are the text.
+// What is written in a picture of one line of text: a PNG, PGM or PPM file in, its text out. The line is cut out of its margins and scaled
+// to a height of 48; the model (PP-OCR) gives a probability for each character at each place along it, and the likeliest ones, without
+// repeats and blanks, are the text.
 //
 //   readtext --model ppocr_v4_rec.onnx line.png
 
@@ -58,7 +59,8 @@ Tensor model_input(const Picture& line) {
   Tensor x(DType::kF32, {1, 3, kHeight, width});
   float* to = x.as_mut<float>().data();
   for (int64_t c = 0; c < 3; ++c)
-    for (int64_t k = 0; k < kHeight * width; ++k) to[c * kHeight * width + k] = (static_cast<float>(p.rgb[static_cast<size_t>(3 * k + 2 - c)]) / 255 - 0.5f) / 0.5f;
+    for (int64_t k = 0; k < kHeight * width; ++k)
+      to[c * kHeight * width + k] = (static_cast<float>(p.rgb[static_cast<size_t>(3 * k + 2 - c)]) / 255 - 0.5f) / 0.5f;
   return x;
 }
 
@@ -105,15 +107,20 @@ Result<int> run(int argc, char** argv) {
   line.dims = {{"x.0", DimSpec::size(1)}, {"x.2", DimSpec::size(kHeight)}, {"x.3", {kLeastWidth, kMostWidth, 320, 1}}};
   NNC_ASSIGN(Model model, Model::open(c.model, c.device, {line}));
   NNC_ASSIGN(const std::vector<Tensor> out, model.run({&x, 1}));
-  if (out[0].rank() != 3 || out[0].dtype() != DType::kF32) return Error(Code::kInvalidData, "the model does not give probabilities of characters along the line");
+  if (out[0].rank() != 3 || out[0].dtype() != DType::kF32)
+    return Error(Code::kInvalidData, "the model does not give probabilities of characters along the line");
   const auto classes = static_cast<size_t>(out[0].dims()[2]);
   const std::vector<std::string> known = characters(model.metadata("character"), classes);
-  if (known.size() != classes) return Error(Code::kInvalidData, cat("the model has ", classes, " classes, its list of characters ", known.size()));
+  if (known.size() != classes)
+    return Error(Code::kInvalidData, cat("the model has ", classes, " classes, its list of characters ", known.size()));
   const Reading r = decode(out[0], known);
-  if (r.text.empty()) std::printf("no text found\n");
-  else std::printf("%s\n", r.text.c_str());
+  if (r.text.empty())
+    std::printf("no text found\n");
+  else
+    std::printf("%s\n", r.text.c_str());
   constexpr double kDoubtful = 0.7;
-  if (!r.text.empty() && r.confidence < kDoubtful) std::fprintf(stderr, "not sure: the characters are %.0f %% likely on average\n", 100 * r.confidence);
+  if (!r.text.empty() && r.confidence < kDoubtful)
+    std::fprintf(stderr, "not sure: the characters are %.0f %% likely on average\n", 100 * r.confidence);
   return 0;
 }
 

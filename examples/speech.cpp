@@ -1,5 +1,6 @@
-// Where somebody speaks in a recording: a WAV file in, spans of speech out. The model (silero-vad) hears 32 ms at a time and carries a state from one to the next; a span begins when the probability of
-// speech passes 0.5 and ends when it stays below 0.35 for a tenth of a second.
+// Where somebody speaks in a recording: a WAV file in, spans of speech out. The model (silero-vad) hears 32 ms at a time and carries a
+// state from one to the next; a span begins when the probability of speech passes 0.5 and ends when it stays below 0.35 for a tenth of a
+// second.
 //
 //   speech --model silero_vad.onnx recording.wav
 
@@ -96,7 +97,8 @@ Result<int> run(int argc, char** argv) {
   std::vector<float> probabilities;
   const int64_t width = rate.context + rate.step;
   for (int64_t s = 0; s < steps.dims()[0]; ++s) {
-    const Tensor step = Tensor::of<float>(DType::kF32, {1, width}, steps.as<float>().subspan(static_cast<size_t>(s * width), static_cast<size_t>(width)));
+    const Tensor step =
+        Tensor::of<float>(DType::kF32, {1, width}, steps.as<float>().subspan(static_cast<size_t>(s * width), static_cast<size_t>(width)));
     const Tensor inputs[] = {step, state, hertz};
     NNC_ASSIGN(std::vector<Tensor> out, model.run(inputs));
     probabilities.push_back(out[0].as<float>()[0]);
@@ -108,8 +110,10 @@ Result<int> run(int argc, char** argv) {
     std::printf("speech from %s to %s\n", time_text(s.begin).c_str(), time_text(s.end).c_str());
     spoken += s.end - s.begin;
   }
-  if (spans.empty()) std::printf("nobody speaks in these %s minutes\n", time_text(seconds).c_str());
-  else std::printf("%.1f of %.1f seconds are speech\n", spoken, seconds);
+  if (spans.empty())
+    std::printf("nobody speaks in these %s minutes\n", time_text(seconds).c_str());
+  else
+    std::printf("%.1f of %.1f seconds are speech\n", spoken, seconds);
   return 0;
 }
 

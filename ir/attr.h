@@ -1,6 +1,6 @@
 #pragma once
-// Attributes of nodes. Each op row lists its attributes (name, kind, default); a node stores their values in that order, so printing, parsing,
-// hashing and checking are uniform. Enumerations are strings whose choices the row lists.
+// Attributes of nodes. Each op row lists its attributes (name, kind, default); a node stores their values in that order, so printing,
+// parsing, hashing and checking are uniform. Enumerations are strings whose choices the row lists.
 
 #include <cstdint>
 #include <string>
@@ -20,8 +20,8 @@ using ConstId = Id<ConstTag>;  // into Module::constants
 enum class AttrKind : uint8_t { kInt, kFloat, kString, kInts, kFloats, kStrings, kDims, kDType, kConst, kSymbols };
 
 // monostate: absent, take the row's default. kDims also serves single dims (vector of one).
-using AttrValue = std::variant<std::monostate, int64_t, double, std::string, std::vector<int64_t>, std::vector<double>, std::vector<std::string>, Shape,
-                               DType, ConstId, std::vector<SymbolId>>;
+using AttrValue = std::variant<std::monostate, int64_t, double, std::string, std::vector<int64_t>, std::vector<double>,
+                               std::vector<std::string>, Shape, DType, ConstId, std::vector<SymbolId>>;
 
 struct AttrDef {
   std::string_view name;

@@ -21,15 +21,15 @@ class Builder {
   const Shape& shape(ValueId v) const { return graph_.type(v).shape; }
   DType dtype(ValueId v) const { return graph_.type(v).dtype; }
 
-  Result<ValueId> op(OpKind kind, std::vector<ValueId> operands, AttrList attrs = {});           // first result
+  Result<ValueId> op(OpKind kind, std::vector<ValueId> operands, AttrList attrs = {});  // first result
   Result<std::vector<ValueId>> ops(OpKind kind, std::vector<ValueId> operands, AttrList attrs = {}, std::vector<RegionId> regions = {});
   Result<ValueId> constant(Tensor t);
-  Result<ValueId> scalar(DType dtype, double value);           // rank 0
-  Result<ValueId> dims_value(Shape dims);                      // i64 vector of dims
+  Result<ValueId> scalar(DType dtype, double value);  // rank 0
+  Result<ValueId> dims_value(Shape dims);             // i64 vector of dims
   Result<ValueId> unary(OpKind kind, ValueId x) { return op(kind, {x}); }
   Result<ValueId> binary(OpKind kind, ValueId a, ValueId b) { return op(kind, {a, b}); }
-  Result<ValueId> cast(ValueId x, DType to);                   // no node if already of that type
-  Result<ValueId> reshape(ValueId x, Shape shape);             // no node if the shape is the same
+  Result<ValueId> cast(ValueId x, DType to);                        // no node if already of that type
+  Result<ValueId> reshape(ValueId x, Shape shape);                  // no node if the shape is the same
   Result<ValueId> transpose(ValueId x, std::vector<int64_t> perm);  // no node for the identity
   Result<ValueId> broadcast_to(ValueId x, Shape shape);
   Result<ValueId> slice(ValueId x, std::vector<int64_t> axes, Shape starts, Shape ends, std::vector<int64_t> steps);
@@ -38,7 +38,8 @@ class Builder {
   Result<ValueId> matmul(ValueId a, ValueId b);
   // Sums `x` down to `shape` (the gradient of a broadcast).
   Result<ValueId> sum_to(ValueId x, const Shape& shape);
-  // The dims that an integer vector holds at run time: its shape value where known, else fresh data symbols bound by one `bind_dims` node. `lo`, `hi`: bounds of the minted symbols.
+  // The dims that an integer vector holds at run time: its shape value where known, else fresh data symbols bound by one `bind_dims` node.
+  // `lo`, `hi`: bounds of the minted symbols.
   Result<Shape> dims_of(ValueId v, int64_t lo = INT64_MIN, int64_t hi = INT64_MAX);
 
  private:
@@ -48,10 +49,10 @@ class Builder {
 };
 
 // Lookups that rewrites are made of.
-const Node* def_of(const Graph& g, ValueId v);                           // nullptr for inputs
+const Node* def_of(const Graph& g, ValueId v);  // nullptr for inputs
 bool is(const Graph& g, ValueId v, OpKind kind);
-const Tensor* const_value(const Graph& g, ValueId v);                    // the constant, or nullptr
+const Tensor* const_value(const Graph& g, ValueId v);  // the constant, or nullptr
 bool single_use(const Graph& g, ValueId v);
-std::optional<double> scalar_value(const Graph& g, ValueId v);           // a constant whose elements are all equal
+std::optional<double> scalar_value(const Graph& g, ValueId v);  // a constant whose elements are all equal
 
 }  // namespace nnc

@@ -1,6 +1,6 @@
 #pragma once
-// The reference interpreter: every verified module, clarity over speed. Values are kept on carriers (f64, i64, u64, string): loads widen, stores round once to the
-// value's dtype; in anchored mode floats are never rounded between ops, which gives the f64 oracle of accuracy.
+// The reference interpreter: every verified module, clarity over speed. Values are kept on carriers (f64, i64, u64, string): loads widen,
+// stores round once to the value's dtype; in anchored mode floats are never rounded between ops, which gives the f64 oracle of accuracy.
 
 #include <functional>
 #include <map>
@@ -48,8 +48,8 @@ struct EvalContext {
 };
 
 struct EvalOptions {
-  bool anchored = false;         // keep floats in f64 between ops
-  Limits limits;                 // elements, bytes, loop trips
+  bool anchored = false;  // keep floats in f64 between ops
+  Limits limits;          // elements, bytes, loop trips
   // Called after each node of the entry's graph (not in regions) with its results.
   std::function<void(NodeId, std::span<const EvalTensor>)> trace;
 };
@@ -84,9 +84,9 @@ class Interpreter {
   Stored constant(ConstId id);
   const Module& module_;
   EvalOptions options_;
-  std::vector<int64_t> values_;   // by symbol index
+  std::vector<int64_t> values_;  // by symbol index
   std::vector<uint8_t> known_;
-  std::vector<uint8_t> wanted_;   // used_symbols of the graph that runs
+  std::vector<uint8_t> wanted_;                      // used_symbols of the graph that runs
   std::map<SymbolId, const Graph*> region_symbols_;  // bound by the arguments of a region, again at each run of it
   std::map<ConstId, Stored> constants_;
 };

@@ -51,7 +51,8 @@ Tensor EvalTensor::to_tensor() const {
   }
   void* data = out.data();
   const DType stored = is_complex(dtype) ? real_of(dtype) : dtype;
-  for (size_t k = 0; k < f.size(); ++k) store_f64(stored, data, static_cast<int64_t>(k), f[k], std::isinf(f[k]) ? Overflow::kInf : Overflow::kSaturate);
+  for (size_t k = 0; k < f.size(); ++k)
+    store_f64(stored, data, static_cast<int64_t>(k), f[k], std::isinf(f[k]) ? Overflow::kInf : Overflow::kSaturate);
   for (size_t k = 0; k < i.size(); ++k) store_i64(stored, data, static_cast<int64_t>(k), i[k]);
   return out;
 }

@@ -1,7 +1,8 @@
 #pragma once
-// Module and graph. A Module is one compilation unit: symbols, constants by content hash, states, locations and entries. A Graph owns arenas of nodes and
-// values; ids are 32-bit and print as they parse (%12). Program order is part of the graph and topological. A node's payload is immutable: the only mutations are
-// append (Builder) and redirect uses (Rewriter, ir/rewriter.h). Regions are graphs of their own, closed over nothing but their node's operands.
+// Module and graph. A Module is one compilation unit: symbols, constants by content hash, states, locations and entries. A Graph owns
+// arenas of nodes and values; ids are 32-bit and print as they parse (%12). Program order is part of the graph and topological. A node's
+// payload is immutable: the only mutations are append (Builder) and redirect uses (Rewriter, ir/rewriter.h). Regions are graphs of their
+// own, closed over nothing but their node's operands.
 
 #include <map>
 #include <memory>
@@ -28,10 +29,10 @@ using StateId = Id<StateTag>;
 
 // Where something comes from: a node of the model, a line of a program, or several of these.
 struct Loc {
-  std::string node;    // "/encoder/layer.0/Add" or a stable label "Conv->x12"
-  std::string op;      // the model's op type
-  std::string scope;   // module path "encoder.layers.3.self_attn", where the exporter gave one
-  std::string file;    // C++ traces: base name only
+  std::string node;   // "/encoder/layer.0/Add" or a stable label "Conv->x12"
+  std::string op;     // the model's op type
+  std::string scope;  // module path "encoder.layers.3.self_attn", where the exporter gave one
+  std::string file;   // C++ traces: base name only
   int line = 0;
   std::vector<LocId> fused;  // sorted, unique; then all other fields are empty
   auto operator<=>(const Loc&) const = default;
@@ -41,10 +42,10 @@ struct Node {
   OpKind kind = OpKind::kCount;
   std::vector<ValueId> operands;  // an invalid id is an absent optional operand
   std::vector<ValueId> results;
-  std::vector<AttrValue> attrs;   // in the row's order
+  std::vector<AttrValue> attrs;  // in the row's order
   std::vector<RegionId> regions;
   LocId loc;
-  NodeId prev, next;              // program order
+  NodeId prev, next;  // program order
 
   const OpDef& def() const { return op_def(kind); }
   // Typed access by name; the row's default where absent. Asking for a name or kind that the row lacks is our bug.
@@ -62,8 +63,8 @@ struct Node {
 };
 
 struct Use {
-  NodeId node;      // invalid: a graph output
-  uint32_t index;   // operand or output number
+  NodeId node;     // invalid: a graph output
+  uint32_t index;  // operand or output number
   auto operator<=>(const Use&) const = default;
 };
 
@@ -99,10 +100,11 @@ class Graph {
   size_t node_capacity() const { return nodes_.size(); }
   std::vector<NodeId> order() const;
 
-  // Building. Operands must be of this graph; regions must have been made by `add_region`. Infers types and shape values. The node goes before `before`, or
-  // to the end. Errors carry the op, operand types and location.
+  // Building. Operands must be of this graph; regions must have been made by `add_region`. Infers types and shape values. The node goes
+  // before `before`, or to the end. Errors carry the op, operand types and location.
   ValueId add_input(Type type, std::string name = {});
-  Result<NodeId> append(OpKind kind, std::vector<ValueId> operands, AttrList attrs, LocId loc, NodeId before = {}, std::vector<RegionId> regions = {});
+  Result<NodeId> append(OpKind kind, std::vector<ValueId> operands, AttrList attrs, LocId loc, NodeId before = {},
+                        std::vector<RegionId> regions = {});
   // The parser's form: attributes in row order, result types given (and checked by the verifier).
   NodeId append_raw(Node node, std::vector<Type> result_types);
   RegionId add_region(std::string name);
@@ -110,13 +112,13 @@ class Graph {
   void set_shape_value(ValueId v, ShapeValue value) { shape_values_[v] = std::move(value); }
   void set_value_name(ValueId v, std::string name) { values_[v].name = std::move(name); }
   void set_type(ValueId v, Type type) { values_[v].type = std::move(type); }  // refinement only: Rewriter and importer
-  void redirect(ValueId from, ValueId to);             // all uses; Rewriter only
+  void redirect(ValueId from, ValueId to);                                    // all uses; Rewriter only
   void redirect_use(Use use, ValueId to);
-  void erase(NodeId id);                               // unused, effect-free: DCE only; the id stays dead until compact()
+  void erase(NodeId id);  // unused, effect-free: DCE only; the id stays dead until compact()
   bool is_live(NodeId id) const;
   // Removes dead nodes and renumbers values and nodes in program order, so that text and hashes do not depend on history.
   void compact();
-  std::unique_ptr<Graph> clone(Module* into) const;    // same ids; constants and locations are shared when `into` is the same module
+  std::unique_ptr<Graph> clone(Module* into) const;  // same ids; constants and locations are shared when `into` is the same module
 
  private:
   friend class Module;
@@ -146,8 +148,8 @@ struct State {
 
 // What an argument or result of an entry stands for.
 struct ArgBinding {
-  std::string name;   // the model's input or output name
-  StateId state;      // valid: the argument is this state; a result with a state replaces it (donated)
+  std::string name;  // the model's input or output name
+  StateId state;     // valid: the argument is this state; a result with a state replaces it (donated)
 };
 
 struct Entry {
@@ -196,13 +198,15 @@ class Module {
   std::map<Loc, LocId> loc_ids_;
 };
 
-// `e` with the node's location, op and operand types, unless a place was set further in: then one line that says through which node it came.
+// `e` with the node's location, op and operand types, unless a place was set further in: then one line that says through which node it
+// came.
 Error error_at(const Graph& g, const Node& node, Error e);
 // Result types and shape values of a node by its row; the node need not be in the graph yet.
 Status infer_node(Graph& g, const Node& node, std::vector<Type>* types, std::vector<ShapeValue>* values);
 // Content hash of a tensor: dtype, dims and bytes (strings: each with its length).
 Digest tensor_hash(const Tensor& t);
-// Attributes by name into the row's order; an unknown name, a wrong kind, a missing required one or a string outside the choices is an error.
+// Attributes by name into the row's order; an unknown name, a wrong kind, a missing required one or a string outside the choices is an
+// error.
 Result<std::vector<AttrValue>> arrange_attrs(const OpDef& def, AttrList attrs);
 
 }  // namespace nnc

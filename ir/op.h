@@ -1,7 +1,8 @@
 #pragma once
-// The op table: one row per op with everything nnc knows about it. Rows live in ir/ops/<family>.cpp; `op_def` finds them. Ops have no versions: the
-// IR op has the newest and most general meaning, importers express older ones in terms of it. Parameters that decide shapes (target shapes, starts, axes,
-// counts) are attributes made of Dims, never operands: what a model computes at run time enters through `bind_dims`, which mints data symbols.
+// The op table: one row per op with everything nnc knows about it. Rows live in ir/ops/<family>.cpp; `op_def` finds them. Ops have no
+// versions: the IR op has the newest and most general meaning, importers express older ones in terms of it. Parameters that decide shapes
+// (target shapes, starts, axes, counts) are attributes made of Dims, never operands: what a model computes at run time enters through
+// `bind_dims`, which mints data symbols.
 
 #include <cstdint>
 #include <functional>
@@ -11,8 +12,8 @@
 #include <vector>
 
 #include "ir/attr.h"
-#include "ir/types.h"
 #include "ir/support/result.h"
+#include "ir/types.h"
 
 namespace nnc {
 
@@ -43,12 +44,12 @@ class InferContext {
   SymbolTable& symbols();
   const Node& node() const { return node_; }
   int operand_count() const;
-  bool has(int i) const;                      // operand i is present (optional operands may be absent)
+  bool has(int i) const;  // operand i is present (optional operands may be absent)
   const Type& type(int i) const;
   DType dtype(int i) const { return type(i).dtype; }
   const Shape& shape(int i) const { return type(i).shape; }
   int rank(int i) const { return type(i).rank(); }
-  const ShapeValue& value(int i) const;       // unknown if none
+  const ShapeValue& value(int i) const;  // unknown if none
   // Result i; results are added in order.
   void result(Type t) { results_->push_back(std::move(t)); }
   void result(DType dtype, Shape shape) { results_->push_back(Type::tensor(dtype, std::move(shape))); }
@@ -69,24 +70,24 @@ class InferContext {
 
 // How an op becomes kernel code, DESIGN 4.3.
 enum class Lowering : uint8_t {
-  kElem,    // body: operand expressions -> expression
-  kMap,     // at: out coordinates -> input coordinates (views, pad, concat, gather)
-  kFold,    // init, step, combine, finish
-  kPoint,   // at: out coordinates -> expression, with loops and loads at computed coordinates
-  kHero,    // facts for a skeleton
-  kExpand,  // into other ops before fusion
-  kHost,    // a function of ir/base/host
-  kSource,  // constant, range, dims_value: no operands; constants are buffers, the others bodies of coordinates
-  kControl, // if, loop, group, bind_dims, assert_*: handled by the planner
+  kElem,     // body: operand expressions -> expression
+  kMap,      // at: out coordinates -> input coordinates (views, pad, concat, gather)
+  kFold,     // init, step, combine, finish
+  kPoint,    // at: out coordinates -> expression, with loops and loads at computed coordinates
+  kHero,     // facts for a skeleton
+  kExpand,   // into other ops before fusion
+  kHost,     // a function of ir/base/host
+  kSource,   // constant, range, dims_value: no operands; constants are buffers, the others bodies of coordinates
+  kControl,  // if, loop, group, bind_dims, assert_*: handled by the planner
 };
 
 enum Trait : uint32_t {
   kPure = 1,
-  kInPlaceOk = 2,      // elementwise in operand 0
+  kInPlaceOk = 2,  // elementwise in operand 0
   kCommutative = 4,
-  kBroadcasts = 8,     // operands broadcast numpy-style
-  kFoldable = 16,      // constant folding may evaluate it
-  kEffect = 32,        // has an order (asserts, bind_dims): not removed, not moved across each other
+  kBroadcasts = 8,  // operands broadcast numpy-style
+  kFoldable = 16,   // constant folding may evaluate it
+  kEffect = 32,     // has an order (asserts, bind_dims): not removed, not moved across each other
   kVariadic = 64,
 };
 
@@ -110,20 +111,21 @@ struct GradContext {
 struct OpDef {
   OpKind kind = OpKind::kCount;
   std::string_view name = {};
-  std::string_view doc;              // meaning, shapes, dtypes, rounding and NaN rules
+  std::string_view doc;                    // meaning, shapes, dtypes, rounding and NaN rules
   int min_operands = 0, max_operands = 0;  // max -1: any number
-  int results = 1;                   // -1: as many as the regions or attributes say
+  int results = 1;                         // -1: as many as the regions or attributes say
   int regions = 0;
   std::vector<AttrDef> attrs = {};
   uint32_t traits = kPure | kFoldable;
   Lowering lowering = Lowering::kElem;
   Status (*infer)(InferContext&) = nullptr;
-  void (*value)(InferContext&) = nullptr;       // shape values of results; optional
-  Status (*eval)(EvalContext&) = nullptr;       // reference on carriers
-  void (*body)(BodyContext&) = nullptr;         // kElem, kMap, kFold, kPoint: see ir/body.h; chosen by `lowering`
-  Status (*expand)(Builder&, const Graph&, NodeId, std::vector<ValueId>* results) = nullptr;  // kExpand, or a composite that no hero claimed
+  void (*value)(InferContext&) = nullptr;  // shape values of results; optional
+  Status (*eval)(EvalContext&) = nullptr;  // reference on carriers
+  void (*body)(BodyContext&) = nullptr;    // kElem, kMap, kFold, kPoint: see ir/body.h; chosen by `lowering`
+  Status (*expand)(Builder&, const Graph&, NodeId,
+                   std::vector<ValueId>* results) = nullptr;  // kExpand, or a composite that no hero claimed
   Status (*gradient)(GradContext&) = nullptr;
-  std::string_view no_gradient = {};            // the reason, if gradient is null
+  std::string_view no_gradient = {};  // the reason, if gradient is null
   Domain domain = {};
   Tolerance tolerance = {};
 };

@@ -1,7 +1,7 @@
 #pragma once
-// Rewriter: the only way a pass changes a graph. `replace` checks that the new values have compatible types, redirects all uses, gives what was appended since
-// `at` the locations of all nodes that die by it, erases the replaced node, counts, and can stop after N rewrites (bisection). A pass walks over `order()` and
-// skips what is no longer live.
+// Rewriter: the only way a pass changes a graph. `replace` checks that the new values have compatible types, redirects all uses, gives what
+// was appended since `at` the locations of all nodes that die by it, erases the replaced node, counts, and can stop after N rewrites
+// (bisection). A pass walks over `order()` and skips what is no longer live.
 
 #include <span>
 
@@ -17,12 +17,13 @@ class Rewriter {
   Builder at(NodeId root);
   // False when the rewrite budget is used up: the rule must return without change.
   bool allowed() const { return budget_ == nullptr || *budget_ > 0; }
-  // One per result; none for a node without results, which is then removed. A replacement is defined before `root` and does not use it. Where its extents
-  // are spelled otherwise than the result's (never known to differ), the users' types are inferred again.
+  // One per result; none for a node without results, which is then removed. A replacement is defined before `root` and does not use it.
+  // Where its extents are spelled otherwise than the result's (never known to differ), the users' types are inferred again.
   Status replace(NodeId root, std::span<const ValueId> replacements);
   Status replace(NodeId root, ValueId replacement);
   int64_t count() const { return count_; }
-  // Removes nodes without uses and effects, in this graph and its regions; number removed. A `bind_dims` whose symbols nobody needs has no effect.
+  // Removes nodes without uses and effects, in this graph and its regions; number removed. A `bind_dims` whose symbols nobody needs has no
+  // effect.
   int64_t remove_dead();
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
-// IR text: printer and parser of modules and graphs (grammar: docs/ir-text.md). Whatever prints parses back to the same module, byte for byte when printed again.
-// Constants over 64 elements print as content hash and are read from a side file.
+// IR text: printer and parser of modules and graphs (grammar: docs/ir-text.md). Whatever prints parses back to the same module, byte for
+// byte when printed again. Constants over 64 elements print as content hash and are read from a side file.
 
 #include <functional>
 #include <string>
@@ -40,7 +40,8 @@ Result<std::unique_ptr<Module>> parse_module(std::string_view text, const Consta
 std::string constants_side_file(const Module& m, size_t max_inline_elements = 64);
 Result<ConstantSource> open_constants_side_file(std::string bytes);
 
-// Content hash of a graph that does not depend on names, locations or value numbering: equal for equal computations with equal types (used for regions and groups).
+// Content hash of a graph that does not depend on names, locations or value numbering: equal for equal computations with equal types (used
+// for regions and groups).
 Digest canonical_hash(const Graph& g);
 
 }  // namespace nnc

@@ -34,7 +34,8 @@ class SectionMap {
  public:
   explicit SectionMap(int64_t file_bytes) : file_bytes_(file_bytes) {}
   Status add(uint64_t offset, uint64_t bytes) {
-    if (offset > INT64_MAX || bytes > INT64_MAX || !fits(static_cast<int64_t>(offset), static_cast<int64_t>(bytes), file_bytes_)) return broken(cat("a section at ", offset, " of ", bytes, " bytes in a file of ", file_bytes_));
+    if (offset > INT64_MAX || bytes > INT64_MAX || !fits(static_cast<int64_t>(offset), static_cast<int64_t>(bytes), file_bytes_))
+      return broken(cat("a section at ", offset, " of ", bytes, " bytes in a file of ", file_bytes_));
     if (offset % kSectionAlign != 0) return broken(cat("a section at ", offset, ", which is not a multiple of ", kSectionAlign));
     sections_.emplace_back(static_cast<int64_t>(offset), static_cast<int64_t>(bytes));
     return {};
@@ -42,7 +43,9 @@ class SectionMap {
   Status check(ByteView file, int64_t table_end, bool gaps) {
     std::sort(sections_.begin(), sections_.end());
     int64_t end = table_end;
-    auto zeros = [&](int64_t from, int64_t to) { return std::all_of(file.begin() + from, file.begin() + to, [](uint8_t b) { return b == 0; }); };
+    auto zeros = [&](int64_t from, int64_t to) {
+      return std::all_of(file.begin() + from, file.begin() + to, [](uint8_t b) { return b == 0; });
+    };
     for (const auto& [offset, bytes] : sections_) {
       if (bytes == 0) continue;
       if (offset < end) return broken(cat("two sections share the bytes at ", offset));
@@ -65,7 +68,9 @@ Result<ArtifactHeader> read_header(ByteView bytes) {
   std::memcpy(&h, bytes.data(), sizeof h);
   if (h.magic != kArtifactMagic) return Error(Code::kInvalidArtifact, "this is no nnc artifact: its first bytes are others");
   if (h.major != kArtifactMajor || h.minor > kArtifactMinor)
-    return Error(Code::kInvalidArtifact, cat("the artifact has format ", h.major, ".", h.minor, ", this version of nnc reads ", kArtifactMajor, ".0 to ", kArtifactMajor, ".", kArtifactMinor)).with("  try: compile the model again");
+    return Error(Code::kInvalidArtifact, cat("the artifact has format ", h.major, ".", h.minor, ", this version of nnc reads ",
+                                             kArtifactMajor, ".0 to ", kArtifactMajor, ".", kArtifactMinor))
+        .with("  try: compile the model again");
   if (h.header_bytes != kArtifactHeaderBytes) return broken(cat("a header of ", h.header_bytes, " bytes"));
   if (h.file_bytes != bytes.size()) return broken(cat("it has ", bytes.size(), " bytes, its header says ", h.file_bytes));
   if (h.table_bytes > bytes.size() - sizeof h) return broken("its tables are longer than the file");
@@ -82,7 +87,8 @@ struct Artifact::Parser {
   Status constants(const schema::Artifact& a) {
     for (const schema::Constant* c : *a.constants()) {
       const DType dtype = parse_dtype(view(c->dtype()));
-      if (dtype == DType::kInvalid || dtype == DType::kString || dtype_name(dtype) != view(c->dtype())) return broken(cat("a constant of dtype ", quote(view(c->dtype()).substr(0, 40))));
+      if (dtype == DType::kInvalid || dtype == DType::kString || dtype_name(dtype) != view(c->dtype()))
+        return broken(cat("a constant of dtype ", quote(view(c->dtype()).substr(0, 40))));
       if (c->dims()->size() > 32) return broken(cat("a constant of rank ", c->dims()->size()));
       std::vector<int64_t> dims(c->dims()->begin(), c->dims()->end());
       NNC_TRY(checked_element_count(dims));
@@ -91,7 +97,8 @@ struct Artifact::Parser {
       NNC_TRY(sections.add(c->offset(), c->bytes()));
       Tensor t(dtype, std::move(dims), out.owner_, out.bytes_.data() + c->offset(), c->bytes());
       const Digest hash = digest_of(*c->hash());
-      if (full && tensor_hash(t) != hash) return broken(cat("the bytes of constant ", hash.hex().substr(0, 16), " are not those that were written"));
+      if (full && tensor_hash(t) != hash)
+        return broken(cat("the bytes of constant ", hash.hex().substr(0, 16), " are not those that were written"));
       if (!hashes.insert(hash).second) return broken("a constant is stored twice");
       out.constants_.push_back(std::move(t));
       out.constant_hashes_.push_back(hash);
@@ -103,15 +110,18 @@ struct Artifact::Parser {
     Item item;
     NNC_ASSIGN(item.program, parse_program(view(p.plan())));
     Program& program = item.program;
-    if (p.kernels()->size() != program.kernels.size()) return broken(cat(p.kernels()->size(), " kernels for a plan of ", program.kernels.size()));
+    if (p.kernels()->size() != program.kernels.size())
+      return broken(cat(p.kernels()->size(), " kernels for a plan of ", program.kernels.size()));
     for (uint32_t k = 0; k < p.kernels()->size(); ++k) program.kernels[k].text = view(p.kernels()->Get(k));
     NNC_TRY(verify_program(program));
-    if (p.constants()->size() != program.constants.size()) return broken(cat(p.constants()->size(), " constants for a plan of ", program.constants.size()));
+    if (p.constants()->size() != program.constants.size())
+      return broken(cat(p.constants()->size(), " constants for a plan of ", program.constants.size()));
     for (uint32_t i = 0; i < p.constants()->size(); ++i) {
       const uint32_t at = p.constants()->Get(i);
       if (at >= out.constants_.size()) return broken(cat("constant ", at, " of ", out.constants_.size()));
       const PlanConstant& c = program.constants[i];
-      if (c.hash != out.constant_hashes_[at].hex() || c.dtype != out.constants_[at].dtype() || c.dims != out.constants_[at].dims()) return broken(cat("constant ", i, " of ", program.target, " is another one"));
+      if (c.hash != out.constant_hashes_[at].hex() || c.dtype != out.constants_[at].dtype() || c.dims != out.constants_[at].dims())
+        return broken(cat("constant ", i, " of ", program.target, " is another one"));
       item.constants.push_back(at);
     }
     std::set<uint32_t> defined;
@@ -119,7 +129,8 @@ struct Artifact::Parser {
       NNC_TRY(sections.add(c->offset(), c->bytes()));
       CodeUnit code{{c->kernels()->begin(), c->kernels()->end()}, digest_of(*c->hash()), out.bytes_.subspan(c->offset(), c->bytes())};
       for (uint32_t k : code.kernels)
-        if (k >= program.kernels.size() || !defined.insert(k).second) return broken("a unit of native code names a kernel that is not its own");
+        if (k >= program.kernels.size() || !defined.insert(k).second)
+          return broken("a unit of native code names a kernel that is not its own");
       // Also for trusted files: the digest that the user trusts is that of the tables.
       if (sha256(code.bytes) != code.hash) return broken("native code is not what was written");
       item.code.push_back(std::move(code));
@@ -145,7 +156,8 @@ struct Artifact::Parser {
   std::set<Digest> hashes;
 };
 
-Result<std::shared_ptr<const Artifact>> Artifact::parse(std::shared_ptr<const void> owner, ByteView bytes, const ArtifactOptions& options, const std::string& path) {
+Result<std::shared_ptr<const Artifact>> Artifact::parse(std::shared_ptr<const void> owner, ByteView bytes, const ArtifactOptions& options,
+                                                        const std::string& path) {
   Place place;
   place.file = path;
   std::shared_ptr<Artifact> a(new Artifact());
@@ -165,7 +177,8 @@ Result<std::shared_ptr<const Artifact>> Artifact::parse(std::shared_ptr<const vo
     if (!schema::VerifyArtifactBuffer(verifier)) return broken("its tables do not verify");
     const schema::Artifact& root = *schema::GetArtifact(table.data());
     for (const flatbuffers::String* word : *root.required())
-      return Error(Code::kIncompatible, cat("the artifact needs ", quote(view(word).substr(0, 80)), ", which this version of nnc does not know"));
+      return Error(Code::kIncompatible,
+                   cat("the artifact needs ", quote(view(word).substr(0, 80)), ", which this version of nnc does not know"));
     a->writer_ = view(root.writer());
     if (root.graph()) a->graph_ = view(root.graph());
     for (const schema::Property* p : *root.properties()) a->properties_.emplace_back(view(p->key()), view(p->value()));
@@ -216,7 +229,8 @@ Result<bool> header_trusted(const ReadFile& file, const ArtifactOptions& options
 
 Result<std::shared_ptr<const Artifact>> Artifact::open(const std::string& path, const ArtifactOptions& options) {
   NNC_ASSIGN(const ReadFile file, ReadFile::open(path));
-  if (file.size() > options.max_bytes) return Error(Code::kLimit, cat(path, " has ", file.size(), " bytes, the limit is ", options.max_bytes));
+  if (file.size() > options.max_bytes)
+    return Error(Code::kLimit, cat(path, " has ", file.size(), " bytes, the limit is ", options.max_bytes));
   NNC_ASSIGN(const bool mapped, header_trusted(file, options));
   if (mapped) {
     NNC_ASSIGN(MappedFile m, MappedFile::map(file));
@@ -228,8 +242,10 @@ Result<std::shared_ptr<const Artifact>> Artifact::open(const std::string& path, 
   return parse(std::move(read.first), read.second, options, path);
 }
 
-Result<std::shared_ptr<const Artifact>> Artifact::from_bytes(std::shared_ptr<const void> owner, ByteView bytes, const ArtifactOptions& options) {
-  if (options.trust == ArtifactTrust::kCaller && reinterpret_cast<uintptr_t>(bytes.data()) % kSectionAlign == 0) return parse(std::move(owner), bytes, options, "");
+Result<std::shared_ptr<const Artifact>> Artifact::from_bytes(std::shared_ptr<const void> owner, ByteView bytes,
+                                                             const ArtifactOptions& options) {
+  if (options.trust == ArtifactTrust::kCaller && reinterpret_cast<uintptr_t>(bytes.data()) % kSectionAlign == 0)
+    return parse(std::move(owner), bytes, options, "");
   NNC_ASSIGN(Tensor t, Tensor::create(DType::kU8, {static_cast<int64_t>(bytes.size())}));
   auto copy = std::make_shared<Tensor>(std::move(t));
   if (!bytes.empty()) std::memcpy(copy->data(), bytes.data(), bytes.size());

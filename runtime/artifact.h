@@ -1,6 +1,6 @@
 #pragma once
-// Reader of `.nnb` files. Structure and meaning are verified whenever a file is opened; the contents behind the hashes too, unless the user trusts the file. Native code of a file that nobody
-// trusts is never loaded. Nothing here writes.
+// Reader of `.nnb` files. Structure and meaning are verified whenever a file is opened; the contents behind the hashes too, unless the user
+// trusts the file. Native code of a file that nobody trusts is never loaded. Nothing here writes.
 
 #include <memory>
 #include <string>
@@ -31,7 +31,8 @@ class Artifact {
  public:
   static Result<std::shared_ptr<const Artifact>> open(const std::string& path, const ArtifactOptions& options = {});
   // `bytes` live as long as `owner`. They are copied unless they are trusted and aligned to 64.
-  static Result<std::shared_ptr<const Artifact>> from_bytes(std::shared_ptr<const void> owner, ByteView bytes, const ArtifactOptions& options = {});
+  static Result<std::shared_ptr<const Artifact>> from_bytes(std::shared_ptr<const void> owner, ByteView bytes,
+                                                            const ArtifactOptions& options = {});
 
   const Digest& digest() const { return digest_; }
   bool trusted() const { return trusted_; }
@@ -62,7 +63,8 @@ class Artifact {
   };
   struct Parser;
   Artifact() = default;
-  static Result<std::shared_ptr<const Artifact>> parse(std::shared_ptr<const void> owner, ByteView bytes, const ArtifactOptions& options, const std::string& path);
+  static Result<std::shared_ptr<const Artifact>> parse(std::shared_ptr<const void> owner, ByteView bytes, const ArtifactOptions& options,
+                                                       const std::string& path);
 
   std::shared_ptr<const void> owner_;
   ByteView bytes_;
@@ -77,12 +79,13 @@ class Artifact {
 };
 
 struct LoadOptions {
-  std::string target;                          // this program and no other; empty: the best that fits
-  bool allow_interpreter = false;              // `cpu:vm`, and kernels without native code
+  std::string target;              // this program and no other; empty: the best that fits
+  bool allow_interpreter = false;  // `cpu:vm`, and kernels without native code
   bool require_native = false;
-  std::vector<std::string> without_features;   // what the machine is taken not to have
+  std::vector<std::string> without_features;  // what the machine is taken not to have
 };
 // Chooses among the programs for the device and loads it. kIncompatible names the features that are missing, kUntrusted says what to type.
-Result<std::shared_ptr<const Executable>> load_executable(const Artifact& artifact, std::shared_ptr<Device> device, const LoadOptions& options = {});
+Result<std::shared_ptr<const Executable>> load_executable(const Artifact& artifact, std::shared_ptr<Device> device,
+                                                          const LoadOptions& options = {});
 
 }  // namespace nnc

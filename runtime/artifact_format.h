@@ -1,5 +1,6 @@
 #pragma once
-// The fixed part of a `.nnb` file, shared by its writer and its reader: a 64-byte header, then the FlatBuffer (schema/artifact.fbs), then sections. Gaps are zero.
+// The fixed part of a `.nnb` file, shared by its writer and its reader: a 64-byte header, then the FlatBuffer (schema/artifact.fbs), then
+// sections. Gaps are zero.
 
 #include <array>
 #include <cstdint>

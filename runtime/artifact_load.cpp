@@ -19,16 +19,19 @@ bool interpreted(const Artifact& a, size_t i) {
   return native < a.program(i).kernels.size();
 }
 
-Result<std::shared_ptr<const Executable>> load(const Artifact& a, size_t i, std::shared_ptr<Device> device, bool native, const LoadOptions& options) {
+Result<std::shared_ptr<const Executable>> load(const Artifact& a, size_t i, std::shared_ptr<Device> device, bool native,
+                                               const LoadOptions& options) {
   std::vector<ExecutableUnit> units;
   if (native) units = a.units(i);
-  NNC_ASSIGN(std::shared_ptr<const Executable> e, Executable::create(std::move(device), a.program(i), a.constants(i), units, a.trusted() ? INT64_MAX : kUntrustedRounds));
+  NNC_ASSIGN(std::shared_ptr<const Executable> e,
+             Executable::create(std::move(device), a.program(i), a.constants(i), units, a.trusted() ? INT64_MAX : kUntrustedRounds));
   if (options.require_native) NNC_TRY(e->require_native());
   return e;
 }
 
 Error untrusted(const Artifact& a) {
-  return Error(Code::kUntrusted, cat("native code of an artifact that you do not trust is not run (digest ", a.digest().hex().substr(0, 16), "...)"))
+  return Error(Code::kUntrusted,
+               cat("native code of an artifact that you do not trust is not run (digest ", a.digest().hex().substr(0, 16), "...)"))
       .with("  try: nnc trust FILE, if you know where it comes from")
       .with("       --allow-interpreter, to run it slowly without native code");
 }
@@ -37,7 +40,9 @@ Error untrusted(const Artifact& a) {
 
 Result<std::shared_ptr<const Executable>> load_executable(const Artifact& a, std::shared_ptr<Device> device, const LoadOptions& options) {
   std::vector<std::string> have = machine_features();
-  std::erase_if(have, [&](const std::string& f) { return std::find(options.without_features.begin(), options.without_features.end(), f) != options.without_features.end(); });
+  std::erase_if(have, [&](const std::string& f) {
+    return std::find(options.without_features.begin(), options.without_features.end(), f) != options.without_features.end();
+  });
   const bool host = device->name() == "cpu";
   std::vector<std::string> targets;
   std::set<std::string> missing;
@@ -59,13 +64,19 @@ Result<std::shared_ptr<const Executable>> load_executable(const Artifact& a, std
       missing.insert(lacks.begin(), lacks.end());
     }
   }
-  if (!any) return Error(Code::kIncompatible, cat("the artifact has no program ", options.target.empty() ? cat("for the device ", device->name()) : cat("\"", options.target, "\""), "; it has ", join(targets, ", ")));
+  if (!any)
+    return Error(Code::kIncompatible, cat("the artifact has no program ",
+                                          options.target.empty() ? cat("for the device ", device->name()) : cat("\"", options.target, "\""),
+                                          "; it has ", join(targets, ", ")));
   if (best >= 0 && a.trusted()) return load(a, static_cast<size_t>(best), std::move(device), true, options);
   if (best >= 0 && portable < 0) portable = best;  // its own kernel IR
   if (options.allow_interpreter && portable >= 0) return load(a, static_cast<size_t>(portable), std::move(device), false, options);
   if (best >= 0) return untrusted(a);
-  if (missing.empty()) return Error(Code::kIncompatible, "the artifact has only kernels that are interpreted").with("  try: --allow-interpreter, or compile for --target cpu");
-  Error e(Code::kIncompatible, cat("no program of the artifact fits this machine, which lacks ", join(missing, ", ", [](const std::string& f) { return f; }), "; it has ", join(targets, ", ")));
+  if (missing.empty())
+    return Error(Code::kIncompatible, "the artifact has only kernels that are interpreted")
+        .with("  try: --allow-interpreter, or compile for --target cpu");
+  Error e(Code::kIncompatible, cat("no program of the artifact fits this machine, which lacks ",
+                                   join(missing, ", ", [](const std::string& f) { return f; }), "; it has ", join(targets, ", ")));
   if (portable >= 0) return std::move(e).with("  try: --allow-interpreter");
   return std::move(e).with("  try: compile for --target cpu on this machine");
 }

@@ -51,10 +51,13 @@ Status refresh_launch(BoundSegment& b, Instr& in, const Executable& e, std::span
   for (size_t i = 0; i < dims.size(); ++i) {
     const Symbol& s = k.symbols[SymbolId(i)];
     if (s.kind == SymKind::kDerived) continue;
-    if (i >= in.step->dims.size()) return Error(Code::kInvalidIr, cat("kernel ", e.program().kernels[in.step->kernel].name, " has a symbol that its launch does not give"));
+    if (i >= in.step->dims.size())
+      return Error(Code::kInvalidIr,
+                   cat("kernel ", e.program().kernels[in.step->kernel].name, " has a symbol that its launch does not give"));
     NNC_ASSIGN(dims[i], symbols.eval(in.step->dims[i], values));
     if (dims[i] < s.lo || dims[i] > s.hi || (s.divisor > 1 && dims[i] % s.divisor != 0))
-      return Error(Code::kInvalidIr, cat("kernel ", e.program().kernels[in.step->kernel].name, " was made for a dim in [", s.lo, ", ", s.hi, "], multiple of ", s.divisor, "; it is ", dims[i]));
+      return Error(Code::kInvalidIr, cat("kernel ", e.program().kernels[in.step->kernel].name, " was made for a dim in [", s.lo, ", ", s.hi,
+                                         "], multiple of ", s.divisor, "; it is ", dims[i]));
     b.known[i] = 1;
   }
   NNC_TRY(k.symbols.derive(dims, std::span<uint8_t>(b.known.data(), dims.size())));
@@ -70,8 +73,8 @@ Status refresh_launch(BoundSegment& b, Instr& in, const Executable& e, std::span
     NNC_ASSIGN(const int64_t extent, k.symbols.eval(buf.extent, dims));
     const CheckedSize bytes = CheckedSize(extent) * CheckedSize(std::max(1, dtype_bits(buf.elem) / 8));
     if (!fits(0, bytes, b.slot_bytes[in.slots + p]))
-      return Error(Code::kInvalidIr, cat("kernel ", e.program().kernels[in.step->kernel].name, " wants ", extent, " elements of parameter ", buf.name, ", its operand has ",
-                                         b.slot_bytes[in.slots + p], " bytes"));
+      return Error(Code::kInvalidIr, cat("kernel ", e.program().kernels[in.step->kernel].name, " wants ", extent, " elements of parameter ",
+                                         buf.name, ", its operand has ", b.slot_bytes[in.slots + p], " bytes"));
   }
   return {};
 }
@@ -87,7 +90,8 @@ const Shape& shape_of(const Program& p, const PlanEntry& e, const PlanOperand& o
     default: return none;
   }
 }
-Status refresh_host(BoundSegment& b, const Instr& in, const Executable& e, const PlanEntry& entry, std::span<const int64_t> values, std::span<const uint8_t> known) {
+Status refresh_host(BoundSegment& b, const Instr& in, const Executable& e, const PlanEntry& entry, std::span<const int64_t> values,
+                    std::span<const uint8_t> known) {
   const SymbolTable& symbols = e.program().symbols;
   const Step& s = *in.step;
   HostCode& h = b.hosts[in.aux];
@@ -105,12 +109,14 @@ Status refresh_host(BoundSegment& b, const Instr& in, const Executable& e, const
 
 class Resolver {
  public:
-  Resolver(const BindContext& c, uint32_t segment, BoundSegment& out) : c_(c), p_(c.executable.program()), e_(c.entry), segment_(segment), out_(out) {}
+  Resolver(const BindContext& c, uint32_t segment, BoundSegment& out)
+      : c_(c), p_(c.executable.program()), e_(c.entry), segment_(segment), out_(out) {}
 
   Status run() {
     NNC_TRY(place_buffers());
     size_t symbols = 0;
-    for (const PlanKernel& k : p_.kernels) symbols = std::max(symbols, c_.executable.kernel(static_cast<uint32_t>(&k - p_.kernels.data())).symbols.size());
+    for (const PlanKernel& k : p_.kernels)
+      symbols = std::max(symbols, c_.executable.kernel(static_cast<uint32_t>(&k - p_.kernels.data())).symbols.size());
     out_.known.resize(symbols);
     NNC_TRY(steps(e_.segments[segment_].steps));
     for (auto& [base, move] : moves_) out_.moves.push_back(std::move(move));
@@ -120,8 +126,8 @@ class Resolver {
  private:
   Status place_buffers() {
     std::vector<SizedBuffer> sized;
-    std::vector<uint32_t> own;                 // buffer numbers of `sized`
-    std::map<uint32_t, int32_t> index;         // buffer -> position in `sized`
+    std::vector<uint32_t> own;          // buffer numbers of `sized`
+    std::map<uint32_t, int32_t> index;  // buffer -> position in `sized`
     for (uint32_t i = 0; i < e_.buffers.size(); ++i)
       if (e_.buffers[i].segment == segment_) {
         index[i] = static_cast<int32_t>(own.size());
@@ -151,7 +157,8 @@ class Resolver {
       if (at.segment != segment_) {
         NNC_ASSIGN(at.bytes, eval_capacity(p_.symbols, e_.buffers[own[k]].bytes, c_.values));
         at.offset = c_.places[root].offset;
-        if (at.bytes > c_.places[root].bytes) return Error(Code::kInvalidIr, cat("buffer ", own[k], " is larger than buffer ", root, ", whose memory it shares"));
+        if (at.bytes > c_.places[root].bytes)
+          return Error(Code::kInvalidIr, cat("buffer ", own[k], " is larger than buffer ", root, ", whose memory it shares"));
       }
       c_.places[own[k]] = at;
       out_.places.emplace_back(own[k], at);
@@ -229,14 +236,17 @@ class Resolver {
   uint32_t here() const { return static_cast<uint32_t>(out_.code.size()); }
 
   Status step(const Step& s) {
-    if (s.kind == StepKind::kLibrary) return Error(Code::kUnsupportedOp, cat("the device ", c_.executable.device()->name(), " has no library for \"", s.fn, "\""));
+    if (s.kind == StepKind::kLibrary)
+      return Error(Code::kUnsupportedOp, cat("the device ", c_.executable.device()->name(), " has no library for \"", s.fn, "\""));
     const uint32_t at = begin(s);
     switch (s.kind) {
       case StepKind::kLaunch: NNC_TRY(launch(at)); break;
       case StepKind::kCopy: NNC_TRY(copy(at)); break;
       case StepKind::kFill: out_.code[at].bytes = out_.slot_bytes[out_.code[at].slots]; break;
       case StepKind::kHost: NNC_TRY(host(at)); break;
-      case StepKind::kBind: NNC_TRY(enough(at, 0, static_cast<int64_t>(s.symbols.size()) * dtype_bits(dtype_of(p_, e_, s.operands[0])) / 8)); break;
+      case StepKind::kBind:
+        NNC_TRY(enough(at, 0, static_cast<int64_t>(s.symbols.size()) * dtype_bits(dtype_of(p_, e_, s.operands[0])) / 8));
+        break;
       case StepKind::kAssertValue: NNC_TRY(enough(at, 0, out_.slot_bytes[out_.code[at].slots + 1])); break;
       case StepKind::kIf:
         NNC_TRY(enough(at, 0, 1));
@@ -302,7 +312,9 @@ class Resolver {
         h.capacities.emplace_back(shape.size(), -1);
         for (size_t a = 0; a < shape.size(); ++a) {
           bounded = bounded || is_bounded(p_.symbols, shape[a]);
-          if (all_known(shape[a], c_.known) || is_bounded(p_.symbols, shape[a])) { NNC_ASSIGN(h.capacities[i][a], eval_capacity(p_.symbols, shape[a], c_.values)); }
+          if (all_known(shape[a], c_.known) || is_bounded(p_.symbols, shape[a])) {
+            NNC_ASSIGN(h.capacities[i][a], eval_capacity(p_.symbols, shape[a], c_.values));
+          }
         }
       }
       HostOperand o;
@@ -416,7 +428,8 @@ void apply_bases(BoundSegment& b, const BaseTable& bases) {
   }
 }
 
-Status refresh_bounded(BoundSegment& b, const Executable& e, const PlanEntry& entry, std::span<const int64_t> values, std::span<const uint8_t> known) {
+Status refresh_bounded(BoundSegment& b, const Executable& e, const PlanEntry& entry, std::span<const int64_t> values,
+                       std::span<const uint8_t> known) {
   for (uint32_t at : b.dynamic) {
     Instr& in = b.code[at];
     NNC_TRY(in.kind == StepKind::kLaunch ? refresh_launch(b, in, e, values) : refresh_host(b, in, e, entry, values, known));

@@ -1,6 +1,7 @@
 #pragma once
-// A bound segment: the steps of one segment of an entry for given values of the exact symbols, resolved to a flat array of instructions over one array of pointers. Built once per
-// combination of values, then run with nothing but pointer updates and the values of bounded symbols. Internal to the runtime.
+// A bound segment: the steps of one segment of an entry for given values of the exact symbols, resolved to a flat array of instructions
+// over one array of pointers. Built once per combination of values, then run with nothing but pointer updates and the values of bounded
+// symbols. Internal to the runtime.
 
 #include <array>
 #include <map>
@@ -17,14 +18,14 @@ namespace nnc {
 // Where memory begins that may move between runs: the arena block of each segment, then the arguments, then the results.
 struct BaseTable {
   std::vector<void*> at;
-  std::vector<int64_t> bytes;  // room
+  std::vector<int64_t> bytes;      // room
   uint32_t args = 0, results = 0;  // first of each kind
 };
 
 // Where a buffer of the entry lies, once its segment is bound.
 struct BufferPlace {
-  uint32_t root = 0;       // the buffer whose memory it is
-  uint32_t segment = 0;    // of the root
+  uint32_t root = 0;     // the buffer whose memory it is
+  uint32_t segment = 0;  // of the root
   int64_t offset = 0, bytes = 0;
 };
 
@@ -61,9 +62,9 @@ struct Instr {
   std::array<int64_t, 3> grid{1, 1, 1};
   int64_t tasks = 0;
   int64_t bytes = 0;
-  uint32_t aux = 0;                // index into loops, hosts
-  uint32_t orelse = 0;             // kIf: [here + 1, orelse) and [orelse, end); kLoop: [here + 1, end)
-  uint32_t end = 0;                // the instruction after this one and what it contains
+  uint32_t aux = 0;                                         // index into loops, hosts
+  uint32_t orelse = 0;                                      // kIf: [here + 1, orelse) and [orelse, end); kLoop: [here + 1, end)
+  uint32_t end = 0;                                         // the instruction after this one and what it contains
   std::vector<std::pair<uint32_t, uint32_t>> alternatives;  // kSwitch: ranges of instructions
 };
 
@@ -77,30 +78,30 @@ struct BoundSegment {
   std::vector<Instr> code;
   std::vector<void*> slots;
   std::vector<int64_t> slot_bytes;
-  std::vector<uint32_t> slot_root;   // root buffer, or kNoRoot
+  std::vector<uint32_t> slot_root;  // root buffer, or kNoRoot
   std::vector<int64_t> dims;
-  std::vector<uint8_t> known;        // scratch for deriving a kernel's symbols
+  std::vector<uint8_t> known;  // scratch for deriving a kernel's symbols
   std::vector<LoopCode> loops;
   std::vector<HostCode> hosts;
-  std::vector<uint32_t> dynamic;     // instructions whose dims depend on bounded symbols
+  std::vector<uint32_t> dynamic;  // instructions whose dims depend on bounded symbols
   struct Move {
     uint32_t base = 0;
     void* last = nullptr;
     std::vector<std::pair<uint32_t, int64_t>> slots;  // slot, offset
   };
-  std::vector<Move> moves;           // slots that follow a base
+  std::vector<Move> moves;  // slots that follow a base
   static constexpr uint32_t kNoRoot = UINT32_MAX;
 };
 
 struct BindContext {
   const Executable& executable;
   const PlanEntry& entry;
-  std::span<const int64_t> values;       // by symbol
+  std::span<const int64_t> values;  // by symbol
   std::span<const uint8_t> known;
-  std::span<void* const> states;         // memory of each
+  std::span<void* const> states;  // memory of each
   std::span<const int64_t> state_bytes;
-  std::vector<BufferPlace>& places;      // of the whole entry; those of the segment are filled in
-  const BaseTable& bases;                // bytes of arguments and results are read
+  std::vector<BufferPlace>& places;  // of the whole entry; those of the segment are filled in
+  const BaseTable& bases;            // bytes of arguments and results are read
 };
 
 // Packs, checks the packing, resolves.
@@ -108,7 +109,8 @@ Result<std::unique_ptr<BoundSegment>> bind_segment(const BindContext& c, uint32_
 // Points the slots at where the bases are now.
 void apply_bases(BoundSegment& b, const BaseTable& bases);
 // Evaluates again what depends on bounded symbols.
-Status refresh_bounded(BoundSegment& b, const Executable& e, const PlanEntry& entry, std::span<const int64_t> values, std::span<const uint8_t> known);
+Status refresh_bounded(BoundSegment& b, const Executable& e, const PlanEntry& entry, std::span<const int64_t> values,
+                       std::span<const uint8_t> known);
 
 DType dtype_of(const Program& p, const PlanEntry& e, const PlanOperand& o);
 // The source node of a step, for messages.

@@ -15,7 +15,9 @@ std::string_view code_kind_name(CodeKind k) {
   return "unknown";
 }
 
-int64_t steady_now_ns() { return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+int64_t steady_now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 Result<DeviceBuffer> DeviceBuffer::create(std::shared_ptr<Device> device, int64_t bytes) {
   DeviceBuffer b;

@@ -1,6 +1,6 @@
 #pragma once
-// The one virtual interface of the runtime: memory and kernels of a device. A Device may be shared by sessions of several threads; launches of one session are in order. What a device cannot do
-// yet is an error of the call, never another device instead.
+// The one virtual interface of the runtime: memory and kernels of a device. A Device may be shared by sessions of several threads; launches
+// of one session are in order. What a device cannot do yet is an error of the call, never another device instead.
 
 #include <array>
 #include <cstdint>
@@ -47,12 +47,12 @@ struct LaunchArgs {
   void* const* buffers = nullptr;  // one per parameter
   const int64_t* bytes = nullptr;  // room behind each of them
   size_t buffer_count = 0;
-  const int64_t* dims = nullptr;   // all symbols of the kernel, derived ones too
+  const int64_t* dims = nullptr;  // all symbols of the kernel, derived ones too
   size_t dim_count = 0;
   std::array<int64_t, 3> grid{1, 1, 1};
-  int64_t tasks = 1;               // product of the grid
-  CheckFailure* failure = nullptr; // keeps the first failure; untouched when set
-  int64_t deadline_ns = 0;         // by steady_now_ns; an interpreted launch that passes it is an error. 0: none
+  int64_t tasks = 1;                // product of the grid
+  CheckFailure* failure = nullptr;  // keeps the first failure; untouched when set
+  int64_t deadline_ns = 0;          // by steady_now_ns; an interpreted launch that passes it is an error. 0: none
 };
 
 int64_t steady_now_ns();

@@ -23,15 +23,19 @@ void count_steps(const std::vector<Step>& steps, const Executable& e, CodeCounts
 
 }  // namespace
 
-Result<std::shared_ptr<const Executable>> Executable::create(std::shared_ptr<Device> device, Program program, std::vector<Tensor> constants, std::span<const ExecutableUnit> units,
-                                                             int64_t max_rounds) {
-  if (!device->runs(program.target)) return Error(Code::kIncompatible, cat("a program for ", program.target, " does not run on the device ", device->name()));
+Result<std::shared_ptr<const Executable>> Executable::create(std::shared_ptr<Device> device, Program program, std::vector<Tensor> constants,
+                                                             std::span<const ExecutableUnit> units, int64_t max_rounds) {
+  if (!device->runs(program.target))
+    return Error(Code::kIncompatible, cat("a program for ", program.target, " does not run on the device ", device->name()));
   NNC_TRY(verify_program(program));
-  if (constants.size() != program.constants.size()) return Error(Code::kInvalidArtifact, cat(constants.size(), " constants where the program has ", program.constants.size()));
+  if (constants.size() != program.constants.size())
+    return Error(Code::kInvalidArtifact, cat(constants.size(), " constants where the program has ", program.constants.size()));
   for (size_t i = 0; i < constants.size(); ++i) {
     const PlanConstant& c = program.constants[i];
-    if (constants[i].dtype() != c.dtype || constants[i].dims() != c.dims) return Error(Code::kInvalidArtifact, cat("constant ", c.hash, " has another type than the program says"));
-    if (c.dtype == DType::kString || !c.unpack.empty()) return Error(Code::kUnsupportedOp, cat("constant ", c.hash, " is of a form that the device ", device->name(), " does not take"));
+    if (constants[i].dtype() != c.dtype || constants[i].dims() != c.dims)
+      return Error(Code::kInvalidArtifact, cat("constant ", c.hash, " has another type than the program says"));
+    if (c.dtype == DType::kString || !c.unpack.empty())
+      return Error(Code::kUnsupportedOp, cat("constant ", c.hash, " is of a form that the device ", device->name(), " does not take"));
   }
   std::shared_ptr<Executable> e(new Executable());
   e->device_ = std::move(device);
@@ -41,7 +45,8 @@ Result<std::shared_ptr<const Executable>> Executable::create(std::shared_ptr<Dev
   for (const PlanKernel& k : e->program_.kernels) {
     auto kernel = parse_kernel(k.text);
     if (!kernel.ok()) return std::move(kernel).error().with(cat("  kernel ", k.name));
-    if (kernel->in_place != k.in_place) return Error(Code::kInvalidArtifact, cat("kernel ", k.name, ": plan and kernel differ in what may share memory"));
+    if (kernel->in_place != k.in_place)
+      return Error(Code::kInvalidArtifact, cat("kernel ", k.name, ": plan and kernel differ in what may share memory"));
     e->kernels_.push_back(std::move(*kernel));
   }
   NNC_TRY(verify_launches(e->program_, e->kernels_));
@@ -65,7 +70,8 @@ Status Executable::load(std::span<const ExecutableUnit> units, int64_t max_round
   std::vector<uint8_t> defined(kernels_.size(), 0);
   for (const ExecutableUnit& u : units) {
     for (uint32_t k : u.kernels) {
-      if (k >= kernels_.size() || defined[k]) return Error(Code::kInvalidArtifact, cat("kernel ", k, " is defined twice or is none of the ", kernels_.size()));
+      if (k >= kernels_.size() || defined[k])
+        return Error(Code::kInvalidArtifact, cat("kernel ", k, " is defined twice or is none of the ", kernels_.size()));
       defined[k] = !u.code.empty();
     }
     if (!u.code.empty()) NNC_TRY(add(u.code, u.kernels));
@@ -101,7 +107,8 @@ CodeCounts Executable::counts(std::string_view entry) const {
 Status Executable::require_native(std::string_view entry) const {
   const CodeCounts c = counts(entry);
   if (c.vm == 0) return {};
-  return Error(Code::kRequirement, cat(c.vm, " of ", c.total(), " steps would be interpreted (target ", program_.target, "), native code was required"))
+  return Error(Code::kRequirement,
+               cat(c.vm, " of ", c.total(), " steps would be interpreted (target ", program_.target, "), native code was required"))
       .with("  try: nnc compile with a target of this machine, or nnc trust FILE");
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// A program that is ready for one device: verified plan, loaded kernels, constants. Immutable and shared by sessions of any thread. Everything that depends on a call's extents is the session's.
+// A program that is ready for one device: verified plan, loaded kernels, constants. Immutable and shared by sessions of any thread.
+// Everything that depends on a call's extents is the session's.
 
 #include <map>
 #include <memory>
@@ -27,8 +28,8 @@ class Executable {
  public:
   // Kernels that no unit defines are interpreted. `constants`: in the order of Program::constants, of the dtypes and extents written there.
   // `max_rounds`: of the loops of one interpreted task, for programs that nobody vouches for.
-  static Result<std::shared_ptr<const Executable>> create(std::shared_ptr<Device> device, Program program, std::vector<Tensor> constants, std::span<const ExecutableUnit> units,
-                                                          int64_t max_rounds = INT64_MAX);
+  static Result<std::shared_ptr<const Executable>> create(std::shared_ptr<Device> device, Program program, std::vector<Tensor> constants,
+                                                          std::span<const ExecutableUnit> units, int64_t max_rounds = INT64_MAX);
   Executable(const Executable&) = delete;
   Executable& operator=(const Executable&) = delete;
 

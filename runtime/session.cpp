@@ -16,7 +16,9 @@ namespace nnc {
 
 namespace {
 
-std::string shape_text(std::span<const int64_t> dims) { return cat("[", join(dims, ", ", [](int64_t d) { return d; }), "]"); }
+std::string shape_text(std::span<const int64_t> dims) {
+  return cat("[", join(dims, ", ", [](int64_t d) { return d; }), "]");
+}
 std::string type_text(const SymbolTable& symbols, const PlanArg& a) {
   return cat(dtype_name(a.dtype), "[", join(a.shape, ", ", [&](const Dim& d) { return symbols.pretty(d); }), "]");
 }
@@ -50,7 +52,9 @@ Session::Session(std::shared_ptr<const Executable> executable, const SessionOpti
 Session::~Session() = default;
 
 Result<std::unique_ptr<Session>> Session::create(std::shared_ptr<const Executable> executable, const SessionOptions& options) {
-  if (!executable->device()->shares_host_memory()) return Error(Code::kNoDevice, cat("sessions on the device ", executable->device()->name(), ", whose memory is apart from the host's, do not exist yet"));
+  if (!executable->device()->shares_host_memory())
+    return Error(Code::kNoDevice,
+                 cat("sessions on the device ", executable->device()->name(), ", whose memory is apart from the host's, do not exist yet"));
   std::unique_ptr<Session> s(new Session(std::move(executable), options));
   s->entries_.resize(s->program_.entries.size());
   NNC_TRY(s->make_states());
@@ -67,12 +71,16 @@ Status Session::make_states() {
       for (const Term& t : d.terms())
         for (uint32_t s : t.mono.s)
           if (s != 0 && program_.symbols[SymbolId(s - 1)].binding != Binding::kBounded)
-            return Error(Code::kNeedDims, cat("state \"", ps.name, "\" has the extent ", program_.symbols.pretty(d), ", which has no bound")).with("  try: --dim NAME=LO..HI when compiling");
+            return Error(Code::kNeedDims,
+                         cat("state \"", ps.name, "\" has the extent ", program_.symbols.pretty(d), ", which has no bound"))
+                .with("  try: --dim NAME=LO..HI when compiling");
       m.capacity.emplace_back();
       NNC_ASSIGN(m.capacity.back(), eval_capacity(program_.symbols, d, none));
     }
     NNC_ASSIGN(const int64_t bytes, byte_size(m.capacity, dtype_bits(ps.dtype)));
-    if (bytes > options_.max_bytes - stats_.state_bytes) return Error(Code::kLimit, cat("state \"", ps.name, "\" of ", human_bytes(static_cast<uint64_t>(bytes)), " passes the limit of memory"));
+    if (bytes > options_.max_bytes - stats_.state_bytes)
+      return Error(Code::kLimit,
+                   cat("state \"", ps.name, "\" of ", human_bytes(static_cast<uint64_t>(bytes)), " passes the limit of memory"));
     NNC_ASSIGN(m.buffer, DeviceBuffer::create(executable_->device(), bytes));
     ++stats_.allocations;
     stats_.state_bytes += bytes;
@@ -125,9 +133,11 @@ Status Session::set_state(std::string_view name, const Tensor& value) {
   const PlanState& ps = program_.states[i];
   StateMemory& m = states_[i];
   bool fits_memory = value.dtype() == ps.dtype && value.dims().size() == m.capacity.size();
-  for (size_t a = 0; fits_memory && a < m.capacity.size(); ++a) fits_memory = ps.shape[a].is_const() ? value.dims()[a] == m.capacity[a] : value.dims()[a] <= m.capacity[a];
+  for (size_t a = 0; fits_memory && a < m.capacity.size(); ++a)
+    fits_memory = ps.shape[a].is_const() ? value.dims()[a] == m.capacity[a] : value.dims()[a] <= m.capacity[a];
   if (!fits_memory)
-    return Error(Code::kBadInput, cat("state \"", name, "\": ", dtype_name(value.dtype()), shape_text(value.dims()), " given, ", type_text(program_.symbols, {ps.name, ps.dtype, ps.shape, -1}), " expected"));
+    return Error(Code::kBadInput, cat("state \"", name, "\": ", dtype_name(value.dtype()), shape_text(value.dims()), " given, ",
+                                      type_text(program_.symbols, {ps.name, ps.dtype, ps.shape, -1}), " expected"));
   if (value.dims() == m.capacity) {
     NNC_TRY(device_.copy(state_data_[i], value.data(), static_cast<int64_t>(value.bytes())));
   } else {
@@ -147,7 +157,9 @@ Session::EntryState& Session::entry_state(uint32_t index) {
   s->values.resize(symbols.size());
   s->known.resize(symbols.size());
   s->giver.assign(symbols.size(), -1);
-  auto bounded = [&](const Shape& shape) { return std::any_of(shape.begin(), shape.end(), [&](const Dim& d) { return is_bounded(symbols, d); }); };
+  auto bounded = [&](const Shape& shape) {
+    return std::any_of(shape.begin(), shape.end(), [&](const Dim& d) { return is_bounded(symbols, d); });
+  };
   for (uint32_t i = 0; i < e.args.size(); ++i) {
     if (e.args[i].state < 0) s->inputs.push_back(i);
     s->arg_capacity.emplace_back(e.args[i].shape.size());
@@ -178,7 +190,8 @@ Status Session::bind_arg(EntryState& s, size_t arg, DType dtype, std::span<const
   const PlanArg& a = s.entry->args[arg];
   const SymbolTable& symbols = program_.symbols;
   auto wrong = [&](std::string_view what) {
-    return Error(Code::kBadInput, cat(a.state >= 0 ? "state \"" : "input \"", a.name, "\": ", dtype_name(dtype), shape_text(dims), " given, ", type_text(symbols, a), " expected", what));
+    return Error(Code::kBadInput, cat(a.state >= 0 ? "state \"" : "input \"", a.name, "\": ", dtype_name(dtype), shape_text(dims),
+                                      " given, ", type_text(symbols, a), " expected", what));
   };
   if (dtype != a.dtype || dims.size() != a.shape.size()) return wrong("");
   for (size_t axis = 0; axis < dims.size(); ++axis) {
@@ -206,11 +219,16 @@ Status Session::check_symbols(EntryState& s) {
   for (size_t i = 0; i < s.known.size(); ++i) {
     const Symbol& sym = symbols[SymbolId(i)];
     if (!s.known[i] || sym.kind != SymKind::kInput) continue;
-    auto giver = [&] { return s.giver[i] >= 0 ? cat(" (input \"", s.entry->args[static_cast<size_t>(s.giver[i])].name, "\")") : std::string(); };
+    auto giver = [&] {
+      return s.giver[i] >= 0 ? cat(" (input \"", s.entry->args[static_cast<size_t>(s.giver[i])].name, "\")") : std::string();
+    };
     if (s.values[i] < sym.lo || s.values[i] > sym.hi)
-      return Error(Code::kBadInput, cat("dim ", symbol_name(symbols, SymbolId(i)), " is ", s.values[i], giver(), ", the program was made for ", sym.lo, " to ", sym.hi)).with("  try: --dim NAME=LO..HI when compiling");
+      return Error(Code::kBadInput, cat("dim ", symbol_name(symbols, SymbolId(i)), " is ", s.values[i], giver(),
+                                        ", the program was made for ", sym.lo, " to ", sym.hi))
+          .with("  try: --dim NAME=LO..HI when compiling");
     if (sym.divisor > 1 && s.values[i] % sym.divisor != 0)
-      return Error(Code::kBadInput, cat("dim ", symbol_name(symbols, SymbolId(i)), " is ", s.values[i], giver(), ", a multiple of ", sym.divisor, " is expected"));
+      return Error(Code::kBadInput, cat("dim ", symbol_name(symbols, SymbolId(i)), " is ", s.values[i], giver(), ", a multiple of ",
+                                        sym.divisor, " is expected"));
   }
   return symbols.derive(s.values, s.known);
 }
@@ -218,11 +236,15 @@ Status Session::check_symbols(EntryState& s) {
 Status Session::bind_inputs(EntryState& s, std::span<const InputView> inputs) {
   const PlanEntry& e = *s.entry;
   if (inputs.size() != s.inputs.size())
-    return Error(Code::kBadInput, cat("entry \"", e.name, "\" takes ", s.inputs.size(), " inputs (", join(s.inputs, ", ", [&](uint32_t i) { return cat(e.args[i].name, ": ", type_text(program_.symbols, e.args[i])); }),
-                                      "), ", inputs.size(), " given"));
+    return Error(Code::kBadInput,
+                 cat("entry \"", e.name, "\" takes ", s.inputs.size(), " inputs (",
+                     join(s.inputs, ", ", [&](uint32_t i) { return cat(e.args[i].name, ": ", type_text(program_.symbols, e.args[i])); }),
+                     "), ", inputs.size(), " given"));
   s.input_dims.clear();
   size_t next = 0;
-  auto dims_of = [&](size_t arg) { return e.args[arg].state >= 0 ? std::span<const int64_t>(states_[static_cast<size_t>(e.args[arg].state)].dims) : inputs[next].dims; };
+  auto dims_of = [&](size_t arg) {
+    return e.args[arg].state >= 0 ? std::span<const int64_t>(states_[static_cast<size_t>(e.args[arg].state)].dims) : inputs[next].dims;
+  };
   for (size_t arg = 0; arg < e.args.size(); ++arg) {
     const std::span<const int64_t> dims = dims_of(arg);
     s.input_dims.push_back(static_cast<int64_t>(dims.size()));
@@ -253,12 +275,17 @@ Status Session::bind_inputs(EntryState& s, std::span<const InputView> inputs) {
     const std::span<const int64_t> dims = dims_of(arg);
     for (size_t axis = 0; axis < dims.size(); ++axis) {
       const Dim& d = e.args[arg].shape[axis];
-      if (find_unknown(d, s.known).symbol.valid()) return Error(Code::kNeedDims, cat("the inputs do not give the extent ", program_.symbols.pretty(d), " of \"", e.args[arg].name, "\""));
+      if (find_unknown(d, s.known).symbol.valid())
+        return Error(Code::kNeedDims,
+                     cat("the inputs do not give the extent ", program_.symbols.pretty(d), " of \"", e.args[arg].name, "\""));
       NNC_ASSIGN(const int64_t wanted, program_.symbols.eval(d, s.values));
       if (wanted == dims[axis]) continue;
-      Error error(Code::kBadInput, cat("input \"", e.args[arg].name, "\" axis ", axis, ": ", dims[axis], " given, ", program_.symbols.pretty(d), " = ", wanted, " expected"));
+      Error error(Code::kBadInput, cat("input \"", e.args[arg].name, "\" axis ", axis, ": ", dims[axis], " given, ",
+                                       program_.symbols.pretty(d), " = ", wanted, " expected"));
       const auto symbol = d.as_symbol();
-      if (symbol && s.giver[symbol->index()] >= 0) return std::move(error).with(cat("  ", symbol_name(program_.symbols, *symbol), " = ", wanted, " comes from input \"", e.args[static_cast<size_t>(s.giver[symbol->index()])].name, "\""));
+      if (symbol && s.giver[symbol->index()] >= 0)
+        return std::move(error).with(cat("  ", symbol_name(program_.symbols, *symbol), " = ", wanted, " comes from input \"",
+                                         e.args[static_cast<size_t>(s.giver[symbol->index()])].name, "\""));
       return error;
     }
     if (e.args[arg].state < 0) ++next;
@@ -272,7 +299,9 @@ Status Session::bind_inputs(EntryState& s, std::span<const InputView> inputs) {
 // Top-level assertions that the inputs' extents decide: they choose between variants.
 Status Session::check_guards(EntryState& s) {
   for (const Step& step : s.entry->segments[0].steps)
-    if (step.kind == StepKind::kAssertDims && !find_unknown(step.dims[0], s.known).symbol.valid() && !find_unknown(step.dims[1], s.known).symbol.valid()) NNC_TRY(assert_dims(s, step));
+    if (step.kind == StepKind::kAssertDims && !find_unknown(step.dims[0], s.known).symbol.valid() &&
+        !find_unknown(step.dims[1], s.known).symbol.valid())
+      NNC_TRY(assert_dims(s, step));
   return {};
 }
 
@@ -288,7 +317,9 @@ Result<Session::EntryState*> Session::choose_variant(std::string_view entry, std
     }
     if (!first) first = std::move(status).error();
   }
-  if (variants.size() > 1) first->context.push_back(cat("  none of the ", variants.size(), " profiles of \"", entry, "\" fits; the above is why the first does not"));
+  if (variants.size() > 1)
+    first->context.push_back(
+        cat("  none of the ", variants.size(), " profiles of \"", entry, "\" fits; the above is why the first does not"));
   return std::move(*first);
 }
 
@@ -304,14 +335,19 @@ Status Session::stage_inputs(EntryState& s, std::span<const InputView> inputs) {
       continue;
     }
     const InputView& in = inputs[next++];
-    if (in.dtype == DType::kString) return Error(Code::kUnsupportedOp, cat("input \"", e.args[arg].name, "\" holds strings, which programs do not take yet"));
+    if (in.dtype == DType::kString)
+      return Error(Code::kUnsupportedOp, cat("input \"", e.args[arg].name, "\" holds strings, which programs do not take yet"));
     NNC_ASSIGN(const int64_t bytes, byte_size(in.dims, dtype_bits(in.dtype)));
-    if (in.bytes < bytes) return Error(Code::kBadInput, cat("input \"", e.args[arg].name, "\" has ", in.bytes, " bytes, ", bytes, " expected"));
+    if (in.bytes < bytes)
+      return Error(Code::kBadInput, cat("input \"", e.args[arg].name, "\" has ", in.bytes, " bytes, ", bytes, " expected"));
     std::vector<int64_t>& capacity = s.arg_capacity[arg];
-    for (size_t a = 0; a < capacity.size(); ++a) { NNC_ASSIGN(capacity[a], eval_capacity(program_.symbols, e.args[arg].shape[a], s.values)); }
+    for (size_t a = 0; a < capacity.size(); ++a) {
+      NNC_ASSIGN(capacity[a], eval_capacity(program_.symbols, e.args[arg].shape[a], s.values));
+    }
     NNC_ASSIGN(room, byte_size(capacity, dtype_bits(in.dtype)));
     const bool same = std::equal(capacity.begin(), capacity.end(), in.dims.begin());
-    const bool aligned = reinterpret_cast<uintptr_t>(in.data) % static_cast<uintptr_t>(element_bytes(in.dtype)) == 0 && (in.data || bytes == 0);
+    const bool aligned =
+        reinterpret_cast<uintptr_t>(in.data) % static_cast<uintptr_t>(element_bytes(in.dtype)) == 0 && (in.data || bytes == 0);
     if (same && aligned) {
       base = const_cast<void*>(in.data);
       continue;
@@ -341,7 +377,8 @@ Status Session::place_results(EntryState& s, Outputs& outputs) {
     const PlanArg& result = e.results[r];
     if (std::any_of(result.shape.begin(), result.shape.end(), [&](const Dim& d) { return find_unknown(d, s.known).symbol.valid(); })) {
       // A bounded extent is laid out before its value is known.
-      bool layout = std::all_of(result.shape.begin(), result.shape.end(), [&](const Dim& d) { return is_bounded(program_.symbols, d) || !find_unknown(d, s.known).symbol.valid(); });
+      bool layout = std::all_of(result.shape.begin(), result.shape.end(),
+                                [&](const Dim& d) { return is_bounded(program_.symbols, d) || !find_unknown(d, s.known).symbol.valid(); });
       if (!layout) continue;
     }
     std::vector<int64_t>&capacity = s.result_capacity[r], &dims = s.result_dims[r];
@@ -355,7 +392,9 @@ Status Session::place_results(EntryState& s, Outputs& outputs) {
     void*& base = s.bases.at[s.bases.results + r];
     int64_t& room = s.bases.bytes[s.bases.results + r];
     NNC_ASSIGN(room, byte_size(capacity, dtype_bits(result.dtype)));
-    if (room > options_.max_bytes) return Error(Code::kLimit, cat("output \"", result.name, "\" of ", human_bytes(static_cast<uint64_t>(room)), " passes the limit of memory"));
+    if (room > options_.max_bytes)
+      return Error(Code::kLimit,
+                   cat("output \"", result.name, "\" of ", human_bytes(static_cast<uint64_t>(room)), " passes the limit of memory"));
     s.placed[r] = 1;
     if (!open && capacity == dims) {
       NNC_ASSIGN(base, outputs.place(o, result.dtype, dims, room));
@@ -400,7 +439,8 @@ Status Session::ensure_block(uint32_t segment, int64_t bytes) {
   stats_.arena_bytes -= block.bytes();
   block = DeviceBuffer();
   if (bytes > options_.max_bytes - stats_.arena_bytes)
-    return Error(Code::kLimit, cat("the arena would need ", human_bytes(static_cast<uint64_t>(bytes)), ", the limit is ", human_bytes(static_cast<uint64_t>(options_.max_bytes))));
+    return Error(Code::kLimit, cat("the arena would need ", human_bytes(static_cast<uint64_t>(bytes)), ", the limit is ",
+                                   human_bytes(static_cast<uint64_t>(options_.max_bytes))));
   NNC_ASSIGN(block, DeviceBuffer::create(executable_->device(), std::max<int64_t>(bytes, 64)));
   ++stats_.allocations;
   stats_.arena_bytes += block.bytes();

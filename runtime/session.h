@@ -1,6 +1,7 @@
 #pragma once
-// A session runs an executable: it owns the states, one arena for all entries, and what was bound for the extents seen so far. One thread at a time may use it; any number of sessions share an
-// executable. After the first run with given extents, a run through caller's buffers allocates nothing.
+// A session runs an executable: it owns the states, one arena for all entries, and what was bound for the extents seen so far. One thread
+// at a time may use it; any number of sessions share an executable. After the first run with given extents, a run through caller's buffers
+// allocates nothing.
 
 #include <array>
 #include <atomic>
@@ -16,9 +17,9 @@
 namespace nnc {
 
 struct SessionOptions {
-  size_t bindings = 32;            // kept per segment; the one that was not used for the longest time goes first
-  int64_t max_bytes = INT64_MAX;   // of the arena, of the states, and of each output
-  int64_t deadline_ms = 0;         // of one run; looked at between steps, and within interpreted ones. 0: none
+  size_t bindings = 32;           // kept per segment; the one that was not used for the longest time goes first
+  int64_t max_bytes = INT64_MAX;  // of the arena, of the states, and of each output
+  int64_t deadline_ms = 0;        // of one run; looked at between steps, and within interpreted ones. 0: none
 };
 
 // An input where the caller has it: dense and row-major.
@@ -56,11 +57,11 @@ class Session {
   void cancel() { cancelled_.store(true, std::memory_order_relaxed); }
 
   struct Stats {
-    int64_t allocations = 0;    // of device memory and of bindings, since creation
-    int64_t bindings = 0;       // made so far
-    int64_t arena_bytes = 0;    // held
+    int64_t allocations = 0;  // of device memory and of bindings, since creation
+    int64_t bindings = 0;     // made so far
+    int64_t arena_bytes = 0;  // held
     int64_t state_bytes = 0;
-    int64_t waits = 0;          // decisions of If and Loop on data that a device made
+    int64_t waits = 0;  // decisions of If and Loop on data that a device made
   };
   const Stats& stats() const { return stats_; }
   // Arena bytes and their lower bound of the segments bound last for the entry's variant that ran last.

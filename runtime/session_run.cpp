@@ -59,8 +59,8 @@ OperandFacts facts_of(const Program& p, const PlanEntry& e, const PlanOperand& o
 
 }  // namespace
 
-// The element that held the index: ", element [7] of input "labels"". Kernels report the index alone; it is looked for in the integers that the launch reads, as it is and as counted from
-// the end.
+// The element that held the index: ", element [7] of input "labels"". Kernels report the index alone; it is looked for in the integers that
+// the launch reads, as it is and as counted from the end.
 std::string Session::culprit(std::string_view what, const EntryState& s, const BoundSegment& b, const Instr& in) const {
   for (uint32_t p = 0; p < in.slot_count; ++p) {
     if (executable_->kernel(in.step->kernel).buffers[BufId(p)].access != Access::kRead) continue;
@@ -86,12 +86,15 @@ std::string Session::culprit(std::string_view what, const EntryState& s, const B
 Status Session::check_failed(const EntryState& s, const BoundSegment& b, const Instr& in) const {
   const Kernel& k = executable_->kernel(in.step->kernel);
   const std::string what = failure_.site < k.sites.size() ? k.sites[failure_.site].what : "index";
-  return at_step(Error(Code::kIndexOutOfRange, cat(what, " ", failure_.index, " is outside [0, ", failure_.bound, ")", culprit(what, s, b, in))), *in.step);
+  return at_step(
+      Error(Code::kIndexOutOfRange, cat(what, " ", failure_.index, " is outside [0, ", failure_.bound, ")", culprit(what, s, b, in))),
+      *in.step);
 }
 
 Status Session::interrupted() {
   if (cancelled_.load(std::memory_order_relaxed) && cancelled_.exchange(false)) return Error(Code::kLimit, "the run was cancelled");
-  if (deadline_ns_ != 0 && steady_now_ns() > deadline_ns_) return Error(Code::kLimit, cat("the run passed its deadline of ", options_.deadline_ms, " ms"));
+  if (deadline_ns_ != 0 && steady_now_ns() > deadline_ns_)
+    return Error(Code::kLimit, cat("the run passed its deadline of ", options_.deadline_ms, " ms"));
   return {};
 }
 
@@ -108,7 +111,8 @@ Status Session::launch(const EntryState& s, BoundSegment& b, const Instr& in) {
   args.deadline_ns = deadline_ns_;
   if (auto status = device_.launch(*in.kernel, args); !status.ok())
     return at_step(std::move(status).error().with(cat("  kernel ", program_.kernels[in.step->kernel].name)), *in.step);
-  if (failure_.set) [[unlikely]] return check_failed(s, b, in);
+  if (failure_.set) [[unlikely]]
+    return check_failed(s, b, in);
   return {};
 }
 
@@ -117,10 +121,14 @@ Status Session::assert_dims(const EntryState& s, const Step& step) const {
   NNC_ASSIGN(const int64_t a, symbols.eval(step.dims[0], s.values));
   NNC_ASSIGN(const int64_t b, symbols.eval(step.dims[1], s.values));
   if (holds(step.rel, a, b)) return {};
-  const std::string_view rel = step.rel == Rel::kEq ? "equal to " : step.rel == Rel::kNe ? "different from " : step.rel == Rel::kLe ? "at most " : "less than ";
-  return at_step(Error(Code::kAssertDims, cat(step.message.empty() ? "an assumption about dims does not hold" : step.message, ": ", symbols.pretty(step.dims[0]), " = ", a, " must be ", rel,
-                                              symbols.pretty(step.dims[1]), " = ", b)),
-                 step);
+  const std::string_view rel = step.rel == Rel::kEq   ? "equal to "
+                               : step.rel == Rel::kNe ? "different from "
+                               : step.rel == Rel::kLe ? "at most "
+                                                      : "less than ";
+  return at_step(
+      Error(Code::kAssertDims, cat(step.message.empty() ? "an assumption about dims does not hold" : step.message, ": ",
+                                   symbols.pretty(step.dims[0]), " = ", a, " must be ", rel, symbols.pretty(step.dims[1]), " = ", b)),
+      step);
 }
 
 Status Session::assert_value(const BoundSegment& b, const Instr& in) const {
@@ -128,21 +136,27 @@ Status Session::assert_value(const BoundSegment& b, const Instr& in) const {
   const int64_t count = element_count(c.dims);
   for (int64_t i = 0; i < count; ++i)
     if (!same_element(c.dtype, b.slots[in.slots], b.slots[in.slots + 1], i))
-      return at_step(Error(Code::kMismatch, cat(in.step->message.empty() ? "an assumption about a value does not hold" : in.step->message, ": element ", i, " differs from what was assumed")), *in.step);
+      return at_step(Error(Code::kMismatch, cat(in.step->message.empty() ? "an assumption about a value does not hold" : in.step->message,
+                                                ": element ", i, " differs from what was assumed")),
+                     *in.step);
   return {};
 }
 
 // Top-level assertions on values of inputs: with those on dims they choose between variants, but values may differ from call to call.
 Status Session::check_values(const EntryState& s, std::span<const InputView> inputs) const {
   for (const Step& step : s.entry->segments[0].steps) {
-    if (step.kind != StepKind::kAssertValue || step.operands[0].space != PlanOperand::kArg || step.operands[1].space != PlanOperand::kConstant) continue;
+    if (step.kind != StepKind::kAssertValue || step.operands[0].space != PlanOperand::kArg ||
+        step.operands[1].space != PlanOperand::kConstant)
+      continue;
     const auto input = std::find(s.inputs.begin(), s.inputs.end(), step.operands[0].index);
     if (input == s.inputs.end()) continue;
     const InputView& given = inputs[static_cast<size_t>(input - s.inputs.begin())];
     const Tensor& expected = executable_->constant(step.operands[1].index);
-    bool same = given.dtype == expected.dtype() && element_count(given.dims) == expected.count() && given.bytes >= static_cast<int64_t>(expected.bytes());
+    bool same = given.dtype == expected.dtype() && element_count(given.dims) == expected.count() &&
+                given.bytes >= static_cast<int64_t>(expected.bytes());
     for (int64_t i = 0; same && i < expected.count(); ++i) same = same_element(given.dtype, given.data, expected.data(), i);
-    if (!same) return at_step(Error(Code::kMismatch, step.message.empty() ? "an assumption about a value does not hold" : step.message), step);
+    if (!same)
+      return at_step(Error(Code::kMismatch, step.message.empty() ? "an assumption about a value does not hold" : step.message), step);
   }
   return {};
 }
@@ -150,7 +164,8 @@ Status Session::check_values(const EntryState& s, std::span<const InputView> inp
 Status Session::bind_symbol(EntryState& s, SymbolId id, int64_t value) {
   const Symbol& sym = program_.symbols[id];
   if (value < sym.lo || value > sym.hi || (sym.divisor > 1 && value % sym.divisor != 0))
-    return Error(Code::kAssertDims, cat("the extent ", program_.symbols.pretty(Dim(id)), " became ", value, ", expected ", sym.lo, " to ", sym.hi, sym.divisor > 1 ? cat(", a multiple of ", sym.divisor) : ""));
+    return Error(Code::kAssertDims, cat("the extent ", program_.symbols.pretty(Dim(id)), " became ", value, ", expected ", sym.lo, " to ",
+                                        sym.hi, sym.divisor > 1 ? cat(", a multiple of ", sym.divisor) : ""));
   s.values[id.index()] = value;
   s.known[id.index()] = 1;
   return {};
@@ -158,7 +173,8 @@ Status Session::bind_symbol(EntryState& s, SymbolId id, int64_t value) {
 
 Status Session::bind_symbols(EntryState& s, BoundSegment& b, const Instr& in) {
   const DType t = dtype_of(program_, *s.entry, in.step->operands[0]);
-  for (size_t i = 0; i < in.step->symbols.size(); ++i) NNC_TRY(bind_symbol(s, in.step->symbols[i], load_i64(t, b.slots[in.slots], static_cast<int64_t>(i))));
+  for (size_t i = 0; i < in.step->symbols.size(); ++i)
+    NNC_TRY(bind_symbol(s, in.step->symbols[i], load_i64(t, b.slots[in.slots], static_cast<int64_t>(i))));
   return program_.symbols.derive(s.values, s.known);
 }
 
@@ -167,7 +183,8 @@ Status Session::run_host(EntryState& s, BoundSegment& b, const Instr& in) {
   for (size_t i = 0; i < h.inputs.size(); ++i) {
     h.inputs[i].data = b.slots[in.slots + i];
     if (h.dense[i].empty() || h.shapes[i] == h.capacities[i]) continue;
-    copy_extents(h.dense[i].data(), h.shapes[i], h.inputs[i].data, h.capacities[i], h.shapes[i], std::max(1, dtype_bits(h.inputs[i].dtype) / 8));
+    copy_extents(h.dense[i].data(), h.shapes[i], h.inputs[i].data, h.capacities[i], h.shapes[i],
+                 std::max(1, dtype_bits(h.inputs[i].dtype) / 8));
     h.inputs[i].data = h.dense[i].data();
   }
   h.result.data = b.slots[in.slots + h.inputs.size()];
@@ -205,7 +222,8 @@ Status Session::loop_rounds(EntryState& s, BoundSegment& b, const Instr& in, uin
       ++stats_.waits;
     }
     for (const ScanCode& c : loop.scans) {
-      if (c.bytes > 0 && i >= c.room / c.bytes) return Error(Code::kLimit, cat("iteration ", i, " of a loop has no room in its stacked output of ", c.room / c.bytes));
+      if (c.bytes > 0 && i >= c.room / c.bytes)
+        return Error(Code::kLimit, cat("iteration ", i, " of a loop has no room in its stacked output of ", c.room / c.bytes));
       NNC_TRY(device_.copy(static_cast<char*>(b.slots[c.stacked]) + i * c.bytes, b.slots[c.element], c.bytes));
     }
     for (CarryCode& c : loop.carries) {
@@ -274,10 +292,14 @@ Status Session::execute(EntryState& s, BoundSegment& b, uint32_t begin, uint32_t
           break;
         }
         break;
-      case StepKind::kFail: status = Error(Code::kAssertDims, in.step->message.empty() ? "the model reached a branch that has no meaning for these inputs" : in.step->message); break;
+      case StepKind::kFail:
+        status = Error(Code::kAssertDims,
+                       in.step->message.empty() ? "the model reached a branch that has no meaning for these inputs" : in.step->message);
+        break;
       case StepKind::kLibrary: status = Error(Code::kInternal, "a library step was bound"); break;
     }
-    if (!status.ok()) [[unlikely]] return at_step(std::move(status).error(), *in.step);
+    if (!status.ok()) [[unlikely]]
+      return at_step(std::move(status).error(), *in.step);
     at = in.end;
   }
   return {};
@@ -314,7 +336,8 @@ class Session::TensorOutputs final : public Session::Outputs {
 
 class Session::ViewOutputs final : public Session::Outputs {
  public:
-  ViewOutputs(std::span<OutputView> views, const PlanEntry& entry, std::span<const InputView> inputs) : views_(views), entry_(entry), inputs_(inputs) {}
+  ViewOutputs(std::span<OutputView> views, const PlanEntry& entry, std::span<const InputView> inputs)
+      : views_(views), entry_(entry), inputs_(inputs) {}
   Status count(size_t outputs) override {
     if (views_.size() == outputs) return {};
     return Error(Code::kBadInput, cat("entry \"", entry_.name, "\" has ", outputs, " outputs, room for ", views_.size(), " was given"));
@@ -325,8 +348,10 @@ class Session::ViewOutputs final : public Session::Outputs {
     v.rank = static_cast<int>(dims.size());
     std::copy(dims.begin(), dims.end(), v.dims.begin());
     v.bytes = bytes;
-    if (bytes > v.room || (!v.data && bytes > 0)) return Error(Code::kBadInput, cat("output ", i, " needs ", bytes, " bytes, room for ", v.room, " was given"));
-    if (reinterpret_cast<uintptr_t>(v.data) % static_cast<uintptr_t>(std::max(1, dtype_bits(dtype) / 8)) != 0) return Error(Code::kBadInput, cat("output ", i, ": its memory is not aligned to its elements"));
+    if (bytes > v.room || (!v.data && bytes > 0))
+      return Error(Code::kBadInput, cat("output ", i, " needs ", bytes, " bytes, room for ", v.room, " was given"));
+    if (reinterpret_cast<uintptr_t>(v.data) % static_cast<uintptr_t>(std::max(1, dtype_bits(dtype) / 8)) != 0)
+      return Error(Code::kBadInput, cat("output ", i, ": its memory is not aligned to its elements"));
     const char* begin = static_cast<const char*>(v.data);
     for (const InputView& in : inputs_) {
       const char* other = static_cast<const char*>(in.data);

@@ -11,7 +11,7 @@ struct Session::EntryState {
   // Values of all symbols, for the run in progress.
   std::vector<int64_t> values;
   std::vector<uint8_t> known;
-  std::vector<int32_t> giver;             // by symbol: argument that gave its value, -1
+  std::vector<int32_t> giver;  // by symbol: argument that gave its value, -1
   // The symbols that inputs of these extents give, to bind equal inputs at once.
   std::vector<int64_t> seen_dims, input_dims;
   std::vector<int64_t> input_values;
@@ -21,7 +21,7 @@ struct Session::EntryState {
   std::vector<std::vector<int64_t>> arg_capacity, result_capacity;
   std::vector<Bytes> arg_stage, result_stage;  // for what is not laid out as the caller has it
   std::vector<std::vector<int64_t>> result_dims;
-  std::vector<uint8_t> placed;            // by result
+  std::vector<uint8_t> placed;  // by result
   std::vector<uint8_t> bounded_arg, bounded_result;
   BaseTable bases;
   std::vector<BufferPlace> places;

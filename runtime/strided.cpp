@@ -24,7 +24,8 @@ struct Copy {
 
 }  // namespace
 
-void copy_extents(void* to, std::span<const int64_t> to_dims, const void* from, std::span<const int64_t> from_dims, std::span<const int64_t> dims, int64_t element_bytes) {
+void copy_extents(void* to, std::span<const int64_t> to_dims, const void* from, std::span<const int64_t> from_dims,
+                  std::span<const int64_t> dims, int64_t element_bytes) {
   int64_t to_bytes = element_bytes, from_bytes = element_bytes;
   for (size_t a = 0; a < dims.size(); ++a) {
     if (dims[a] == 0) return;

@@ -46,7 +46,9 @@ int quota_processors() {
   const std::string_view line = trim(text_of(*text));
   const size_t blank = line.find(' ');
   int64_t quota = 0, period = 0;
-  if (blank == std::string_view::npos || !parse_int(line.substr(0, blank), &quota) || !parse_int(line.substr(blank + 1), &period) || period < 1) return ThreadPool::kMaxThreads;
+  if (blank == std::string_view::npos || !parse_int(line.substr(0, blank), &quota) || !parse_int(line.substr(blank + 1), &period) ||
+      period < 1)
+    return ThreadPool::kMaxThreads;
   return static_cast<int>(std::clamp<int64_t>((quota + period - 1) / period, 1, ThreadPool::kMaxThreads));
 }
 
@@ -83,7 +85,8 @@ int ThreadPool::usable_processors() {
 }
 
 Result<std::unique_ptr<ThreadPool>> ThreadPool::create(const ThreadPoolOptions& options) {
-  if (options.threads < 0 || options.threads > kMaxThreads) return Error(Code::kUsage, cat("a pool of ", options.threads, " threads: 1 to ", kMaxThreads, " expected"));
+  if (options.threads < 0 || options.threads > kMaxThreads)
+    return Error(Code::kUsage, cat("a pool of ", options.threads, " threads: 1 to ", kMaxThreads, " expected"));
   const int threads = options.threads == 0 ? usable_processors() : options.threads;
   std::unique_ptr<ThreadPool> pool(new ThreadPool(options.spin_us));
   pool->process_ = fork_number();

@@ -1,6 +1,6 @@
 #pragma once
-// The pool behind the `cpu` device. A job is cut into one range per thread, always at the same places for a thread count, and the caller takes the first. Idle threads spin for a bounded time and
-// then sleep in the kernel. No queue, no stealing: kernels are many and short.
+// The pool behind the `cpu` device. A job is cut into one range per thread, always at the same places for a thread count, and the caller
+// takes the first. Idle threads spin for a bounded time and then sleep in the kernel. No queue, no stealing: kernels are many and short.
 
 #include <atomic>
 #include <cstdint>
@@ -27,8 +27,8 @@ class ThreadPool {
   ~ThreadPool();
 
   int threads() const { return static_cast<int>(workers_.size()) + 1; }
-  // Calls run(context, part, begin, end) for the parts of [0, tasks) and returns when all are done. A call while another thread uses the pool, and any call in a forked child, runs on the
-  // caller's thread, in the same parts.
+  // Calls run(context, part, begin, end) for the parts of [0, tasks) and returns when all are done. A call while another thread uses the
+  // pool, and any call in a forked child, runs on the caller's thread, in the same parts.
   using Run = void (*)(void* context, int part, int64_t begin, int64_t end);
   void parallel(int64_t tasks, Run run, void* context);
 

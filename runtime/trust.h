@@ -1,6 +1,6 @@
 #pragma once
-// The list of artifacts whose native code this user runs: one digest a line in $XDG_STATE_HOME/nnc/trusted (0600, owner-checked). `compile` adds what it wrote. The list speaks of contents, never
-// of paths, and nothing about the user is in an artifact.
+// The list of artifacts whose native code this user runs: one digest a line in $XDG_STATE_HOME/nnc/trusted (0600, owner-checked). `compile`
+// adds what it wrote. The list speaks of contents, never of paths, and nothing about the user is in an artifact.
 
 #include <string>
 #include <string_view>

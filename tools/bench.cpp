@@ -77,7 +77,9 @@ Result<Timing> measure(const Prepared& p, const Plan& plan) {
   constexpr int64_t kLeast = 10, kMost = 1'000'000;
   std::vector<double> times;
   double total = 0;
-  while (plan.runs > 0 ? static_cast<int64_t>(times.size()) < plan.runs : (static_cast<int64_t>(times.size()) < kLeast || total < plan.seconds) && static_cast<int64_t>(times.size()) < kMost) {
+  while (plan.runs > 0
+             ? static_cast<int64_t>(times.size()) < plan.runs
+             : (static_cast<int64_t>(times.size()) < kLeast || total < plan.seconds) && static_cast<int64_t>(times.size()) < kMost) {
     Stopwatch watch;
     NNC_TRY(caller.run());
     times.push_back(watch.take());
@@ -118,7 +120,8 @@ Result<std::vector<Row>> rows_of(const Arguments& a, const ModelOptions& options
   for (const std::string& text : a.all("threads")) {
     for (const std::string_view part : split(text, ',')) {
       int64_t n = 0;
-      if (!parse_int(trim(part), &n) || n < 0 || n > ThreadPool::kMaxThreads) return Error(Code::kUsage, cat("--threads ", quote(text), ": numbers of 0 to ", int(ThreadPool::kMaxThreads), " expected"));
+      if (!parse_int(trim(part), &n) || n < 0 || n > ThreadPool::kMaxThreads)
+        return Error(Code::kUsage, cat("--threads ", quote(text), ": numbers of 0 to ", int(ThreadPool::kMaxThreads), " expected"));
       threads.push_back(static_cast<int>(n));
     }
   }
@@ -160,21 +163,38 @@ Result<int> bench_command(const Arguments& a, Console& console) {
     const int threads = r.threads > 0 ? r.threads : ThreadPool::usable_processors();
     std::vector<std::string> cells;
     for (const auto& [name, size] : r.dims) cells.push_back(cat(size));
-    for (std::string cell : {cat(threads), seconds_text(t.median), seconds_text(t.deviation), seconds_text(t.p90), seconds_text(t.p99), cat(std::llround(1 / t.median)), human_bytes(static_cast<uint64_t>(t.peak)), cat(t.runs)})
+    for (std::string cell : {cat(threads), seconds_text(t.median), seconds_text(t.deviation), seconds_text(t.p90), seconds_text(t.p99),
+                             cat(std::llround(1 / t.median)), human_bytes(static_cast<uint64_t>(t.peak)), cat(t.runs)})
       cells.push_back(std::move(cell));
     table.row(std::move(cells));
     w.object().key("dims").object();
     for (const auto& [name, size] : r.dims) w.field(name, size);
-    w.end().field("threads", threads).field("target", t.target).field("runs", t.runs).field("median", t.median).field("mean", t.mean).field("sd", t.deviation).field("p90", t.p90).field("p99", t.p99);
+    w.end()
+        .field("threads", threads)
+        .field("target", t.target)
+        .field("runs", t.runs)
+        .field("median", t.median)
+        .field("mean", t.mean)
+        .field("sd", t.deviation)
+        .field("p90", t.p90)
+        .field("p99", t.p99);
     w.field("min", t.least).field("peak_bytes", t.peak).field("compile", t.compile).field("load", t.load).field("first_run", t.first);
-    w.key("steps").object().field("native", t.counts.native).field("vm", t.counts.vm).field("host", t.counts.host).field("library", t.counts.library).end().end();
+    w.key("steps")
+        .object()
+        .field("native", t.counts.native)
+        .field("vm", t.counts.vm)
+        .field("host", t.counts.host)
+        .field("library", t.counts.library)
+        .end()
+        .end();
     last = t;
   }
   w.end();
   if (console.json()) finish_document(w, console);
   console.print(table.str());
-  console.print(cat(" ", last.target, ", steps: ", counts_text(last.counts, last.target.substr(0, last.target.find(':'))), "\n compile ", seconds_text(last.compile), ", load ", seconds_text(last.load), ", first run ",
-                    seconds_text(last.first), " · ", last.runs, " runs after ", plan.warm_up, " warm-up · clocks not locked: differences under 2 % are noise\n"));
+  console.print(cat(" ", last.target, ", steps: ", counts_text(last.counts, last.target.substr(0, last.target.find(':'))), "\n compile ",
+                    seconds_text(last.compile), ", load ", seconds_text(last.load), ", first run ", seconds_text(last.first), " · ",
+                    last.runs, " runs after ", plan.warm_up, " warm-up · clocks not locked: differences under 2 % are noise\n"));
   return 0;
 }
 

@@ -64,7 +64,9 @@ class OpCounter {
       use->ok = true;
     } else {
       const auto rows = onnx::rows_named(name);
-      use->support = rows.empty() ? "no" : cat("no: known in opset ", join(rows, ", ", [](const onnx::OpRow* r) { return cat(r->since, "-", r->until); }));
+      use->support = rows.empty()
+                         ? "no"
+                         : cat("no: known in opset ", join(rows, ", ", [](const onnx::OpRow* r) { return cat(r->since, "-", r->until); }));
     }
   }
 
@@ -91,7 +93,8 @@ void show(const OpUses& ops, const std::vector<Error>& findings, const std::stri
   for (const auto& [name, use] : ops) table.row({name, cat(use.count), cat(use.version), use.support});
   if (!ops.empty()) console.print(cat(table.str(), "\n"));
   for (const Error& e : findings) console.print(cat(" ", e.str(), "\n"));
-  console.print(findings.empty() ? cat(" ", path, ": no problems\n") : cat(" ", path, ": ", findings.size(), findings.size() == 1 ? " problem\n" : " problems\n"));
+  console.print(findings.empty() ? cat(" ", path, ": no problems\n")
+                                 : cat(" ", path, ": ", findings.size(), findings.size() == 1 ? " problem\n" : " problems\n"));
 }
 
 }  // namespace
@@ -114,7 +117,14 @@ Result<int> check_command(const Arguments& a, Console& console) {
   if (console.json()) {
     JsonWriter w = begin_document("check", a);
     w.field("model", model.path).key("operators").array();
-    for (const auto& [name, use] : ops) w.object().field("name", name).field("nodes", use.count).field("opset", use.version).field("supported", use.ok).field("support", use.support).end();
+    for (const auto& [name, use] : ops)
+      w.object()
+          .field("name", name)
+          .field("nodes", use.count)
+          .field("opset", use.version)
+          .field("supported", use.ok)
+          .field("support", use.support)
+          .end();
     w.end().key("findings").array();
     for (const Error& e : findings) write_error(w, e);
     w.end();

@@ -1,5 +1,6 @@
 #pragma once
-// The commands: one row each, in commands.cpp, and one file each. A command reads Arguments, writes to a Console and returns an exit code, or the Error that gives it.
+// The commands: one row each, in commands.cpp, and one file each. A command reads Arguments, writes to a Console and returns an exit code,
+// or the Error that gives it.
 
 #include <span>
 #include <string>
@@ -17,7 +18,7 @@ struct Command {
   std::string_view positionals;  // "MODEL", "MODEL|ARTIFACT"; for help
   size_t min_positionals = 0, max_positionals = 0;
   std::string_view summary;
-  std::string_view details;      // examples, for help
+  std::string_view details;             // examples, for help
   std::vector<std::string_view> flags;  // names in the option table, beside those of all commands
   Result<int> (*run)(const Arguments&, Console&) = nullptr;
 };

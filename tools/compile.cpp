@@ -63,8 +63,12 @@ Result<int> compile_command(const Arguments& a, Console& console) {
   for (const Target& target : build.targets) {
     NNC_ASSIGN(CompiledProgram p, compile_module(*module, target, build, console, &times));
     NNC_ASSIGN(Line line, line_of(p));
-    if (a.has("require") && (line.counts.vm > 0 || line.counts.library > 0)) return Error(Code::kRequirement, cat("--require native: ", line.target, " has ", line.counts.vm, " interpreted steps"));
-    console.phase("memory", target.name, cat(bytes_text(line.memory.peak), ", lower bound ", bytes_text(line.memory.lower_bound), ", unplanned ", bytes_text(line.memory.unplanned)), 0);
+    if (a.has("require") && (line.counts.vm > 0 || line.counts.library > 0))
+      return Error(Code::kRequirement, cat("--require native: ", line.target, " has ", line.counts.vm, " interpreted steps"));
+    console.phase("memory", target.name,
+                  cat(bytes_text(line.memory.peak), ", lower bound ", bytes_text(line.memory.lower_bound), ", unplanned ",
+                      bytes_text(line.memory.unplanned)),
+                  0);
     lines.push_back(std::move(line));
     programs.push_back(std::move(p));
   }
@@ -74,21 +78,48 @@ Result<int> compile_command(const Arguments& a, Console& console) {
   contents.graph = print_module(*module);
   contents.properties = properties_of(*module);
   NNC_ASSIGN(const Digest digest, write_artifact(path, contents));
-  if (const Status trusted = add_trust(digest, path.substr(path.rfind('/') + 1)); !trusted.ok()) console.warn(cat("the artifact is not on the list of trusted ones: ", trusted.error().message));
+  if (const Status trusted = add_trust(digest, path.substr(path.rfind('/') + 1)); !trusted.ok())
+    console.warn(cat("the artifact is not on the list of trusted ones: ", trusted.error().message));
   NNC_ASSIGN(const auto written, Artifact::open(path));
 
   int64_t code = 0;
   for (const Line& l : lines) code += l.code;
-  console.print(cat("  wrote ", path, "  ", bytes_text(written->file_bytes()), "  (weights ", bytes_text(written->weight_bytes()), ", code ", bytes_text(code), ", graph ", bytes_text(static_cast<int64_t>(contents.graph.size())), ")\n"));
-  for (const Line& l : lines) console.print(cat("  steps ", l.target, ": ", counts_text(l.counts, l.target.substr(0, l.target.find(':'))), "\n"));
+  console.print(cat("  wrote ", path, "  ", bytes_text(written->file_bytes()), "  (weights ", bytes_text(written->weight_bytes()),
+                    ", code ", bytes_text(code), ", graph ", bytes_text(static_cast<int64_t>(contents.graph.size())), ")\n"));
+  for (const Line& l : lines)
+    console.print(cat("  steps ", l.target, ": ", counts_text(l.counts, l.target.substr(0, l.target.find(':'))), "\n"));
   if (!console.json()) return 0;
   JsonWriter w = begin_document("compile", a);
-  w.field("model", model.path).field("artifact", path).field("digest", digest.hex()).field("bytes", written->file_bytes()).field("weight_bytes", written->weight_bytes());
-  w.key("seconds").object().field("import", times.import).field("simplify", times.simplify).field("optimize", times.optimize).field("plan", times.plan).field("kernels", times.kernels).end();
+  w.field("model", model.path)
+      .field("artifact", path)
+      .field("digest", digest.hex())
+      .field("bytes", written->file_bytes())
+      .field("weight_bytes", written->weight_bytes());
+  w.key("seconds")
+      .object()
+      .field("import", times.import)
+      .field("simplify", times.simplify)
+      .field("optimize", times.optimize)
+      .field("plan", times.plan)
+      .field("kernels", times.kernels)
+      .end();
   w.key("programs").array();
   for (const Line& l : lines) {
-    w.object().field("target", l.target).field("kernels", static_cast<int64_t>(l.kernels)).field("code_bytes", l.code).field("plan_bytes", l.memory.peak).field("plan_lower_bound", l.memory.lower_bound);
-    w.field("plan_unplanned", l.memory.unplanned).key("steps").object().field("native", l.counts.native).field("vm", l.counts.vm).field("host", l.counts.host).field("library", l.counts.library).end().end();
+    w.object()
+        .field("target", l.target)
+        .field("kernels", static_cast<int64_t>(l.kernels))
+        .field("code_bytes", l.code)
+        .field("plan_bytes", l.memory.peak)
+        .field("plan_lower_bound", l.memory.lower_bound);
+    w.field("plan_unplanned", l.memory.unplanned)
+        .key("steps")
+        .object()
+        .field("native", l.counts.native)
+        .field("vm", l.counts.vm)
+        .field("host", l.counts.host)
+        .field("library", l.counts.library)
+        .end()
+        .end();
   }
   w.end();
   finish_document(w, console);

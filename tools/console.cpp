@@ -28,7 +28,8 @@ Result<Bytes> read_stdin(int64_t max_bytes) {
     const ssize_t n = ::read(0, buffer, sizeof buffer);
     if (n < 0) return Error(Code::kIo, "reading standard input failed");
     if (n == 0) return out;
-    if (static_cast<int64_t>(out.size()) + n > max_bytes) return Error(Code::kLimit, cat("standard input holds more than ", max_bytes, " bytes"));
+    if (static_cast<int64_t>(out.size()) + n > max_bytes)
+      return Error(Code::kLimit, cat("standard input holds more than ", max_bytes, " bytes"));
     out.insert(out.end(), buffer, buffer + n);
   }
 }
@@ -42,7 +43,9 @@ Terminal process_terminal() {
   t.out_is_terminal = isatty(1) != 0;
   t.err_is_terminal = isatty(2) != 0;
   winsize size{};
-  if ((t.out_is_terminal && ioctl(1, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) || (t.err_is_terminal && ioctl(2, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)) t.width = size.ws_col;
+  if ((t.out_is_terminal && ioctl(1, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) ||
+      (t.err_is_terminal && ioctl(2, TIOCGWINSZ, &size) == 0 && size.ws_col > 0))
+    t.width = size.ws_col;
   t.environment = [](const std::string& name) -> std::optional<std::string> {
     const char* value = std::getenv(name.c_str());
     return value == nullptr ? std::nullopt : std::optional<std::string>(value);
@@ -59,7 +62,8 @@ size_t valid_utf8_prefix(std::string_view s) {
     if ((static_cast<unsigned char>(s[k]) & 0xc0) != 0x80) return 0;
   if (n >= 3) {
     const auto second = static_cast<unsigned char>(s[1]);
-    if ((c == 0xe0 && second < 0xa0) || (c == 0xed && second > 0x9f) || (c == 0xf0 && second < 0x90) || (c == 0xf4 && second > 0x8f)) return 0;
+    if ((c == 0xe0 && second < 0xa0) || (c == 0xed && second > 0x9f) || (c == 0xf0 && second < 0x90) || (c == 0xf4 && second > 0x8f))
+      return 0;
   }
   return n;
 }
@@ -69,7 +73,8 @@ std::string printable(std::string_view text) {
   while (!text.empty()) {
     const auto c = static_cast<unsigned char>(text[0]);
     size_t n = valid_utf8_prefix(text);
-    const bool control = (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f || (n == 2 && c == 0xc2 && static_cast<unsigned char>(text[1]) < 0xa0);
+    const bool control =
+        (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f || (n == 2 && c == 0xc2 && static_cast<unsigned char>(text[1]) < 0xa0);
     if (n == 0 || control) {
       n = n == 0 ? 1 : n;
       for (size_t k = 0; k < n; ++k) append(out, "\\x", hex(static_cast<unsigned char>(text[k]), 2));
@@ -89,9 +94,12 @@ size_t screen_width(std::string_view text) {
 
 std::string seconds_text(double s) {
   char text[32];
-  if (s < 1e-3) std::snprintf(text, sizeof text, "%.1f us", s * 1e6);
-  else if (s < 0.1) std::snprintf(text, sizeof text, "%.2f ms", s * 1e3);
-  else std::snprintf(text, sizeof text, "%.2f s", s);
+  if (s < 1e-3)
+    std::snprintf(text, sizeof text, "%.1f us", s * 1e6);
+  else if (s < 0.1)
+    std::snprintf(text, sizeof text, "%.2f ms", s * 1e3);
+  else
+    std::snprintf(text, sizeof text, "%.2f s", s);
   return text;
 }
 
@@ -158,11 +166,19 @@ void Console::phase(std::string_view name, std::string_view subject, std::string
   if (quiet_ || progress_ == ProgressMode::kNone) return;
   if (progress_ == ProgressMode::kJson) {
     JsonWriter w;
-    w.object().field("event", "phase").field("phase", name).field("subject", subject).field("detail", detail).field("seconds", seconds).end();
+    w.object()
+        .field("event", "phase")
+        .field("phase", name)
+        .field("subject", subject)
+        .field("detail", detail)
+        .field("seconds", seconds)
+        .end();
     terminal_.err(cat(w.take(), "\n"));
     return;
   }
-  auto pad = [](std::string_view s, size_t width) { return cat(s, std::string(width > screen_width(s) ? width - screen_width(s) : 0, ' ')); };
+  auto pad = [](std::string_view s, size_t width) {
+    return cat(s, std::string(width > screen_width(s) ? width - screen_width(s) : 0, ' '));
+  };
   char time[32];
   std::snprintf(time, sizeof time, "%8.2f s", seconds);
   terminal_.err(cat("  ", pad(name, 10), " ", pad(printable(subject), 18), " ", pad(printable(detail), 46), time, "\n"));

@@ -1,6 +1,6 @@
 #pragma once
-// Where the tool writes: results to one side, log and errors to the other. Text of models and files passes through `printable` here, once, so that no name can steer a terminal. Commands never touch
-// stdout or stderr themselves; tests give a Terminal of their own.
+// Where the tool writes: results to one side, log and errors to the other. Text of models and files passes through `printable` here, once,
+// so that no name can steer a terminal. Commands never touch stdout or stderr themselves; tests give a Terminal of their own.
 
 #include <functional>
 #include <optional>
@@ -17,7 +17,9 @@ struct Terminal {
   bool out_is_terminal = false, err_is_terminal = false;
   int width = 80;
   std::function<std::optional<std::string>(const std::string&)> environment = [](const std::string&) { return std::nullopt; };
-  std::function<Result<Bytes>(int64_t max_bytes)> input = [](int64_t) { return Result<Bytes>(Error(Code::kIo, "there is no standard input")); };
+  std::function<Result<Bytes>(int64_t max_bytes)> input = [](int64_t) {
+    return Result<Bytes>(Error(Code::kIo, "there is no standard input"));
+  };
 };
 // The process's own.
 Terminal process_terminal();

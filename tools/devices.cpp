@@ -35,14 +35,22 @@ DeviceRow other_row(std::string name, std::string what, std::vector<std::string>
 }  // namespace
 
 Result<int> devices_command(const Arguments& a, Console& console) {
-  const std::vector<DeviceRow> rows = {cpu_row(), other_row("cuda-emu", "CUDA kernels on the host", {"cuda-emu:sm_80", "cuda-emu:sm_90"}), other_row("cuda", "NVIDIA device", {"cuda:sm_80", "cuda:sm_90"})};
+  const std::vector<DeviceRow> rows = {cpu_row(), other_row("cuda-emu", "CUDA kernels on the host", {"cuda-emu:sm_80", "cuda-emu:sm_90"}),
+                                       other_row("cuda", "NVIDIA device", {"cuda:sm_80", "cuda:sm_90"})};
   const auto compiler = host_compiler_version();
   if (console.json()) {
     JsonWriter w = begin_document("devices", a);
     w.field("host_compiler", compiler.ok() ? *compiler : std::string());
     w.key("devices").array();
     for (const DeviceRow& d : rows) {
-      w.object().field("name", d.name).field("what", d.what).field("available", d.reason.empty()).field("reason", d.reason).list("targets", d.targets).list("features", d.features).end();
+      w.object()
+          .field("name", d.name)
+          .field("what", d.what)
+          .field("available", d.reason.empty())
+          .field("reason", d.reason)
+          .list("targets", d.targets)
+          .list("features", d.features)
+          .end();
     }
     w.end();
     finish_document(w, console);
@@ -51,7 +59,8 @@ Result<int> devices_command(const Arguments& a, Console& console) {
   Table table({"device", "what", "targets"});
   for (const DeviceRow& d : rows) table.row({d.name, d.what, d.reason.empty() ? join(d.targets, ", ") : cat("not available: ", d.reason)});
   console.print(table.str());
-  console.print(cat(" processors ", ThreadPool::usable_processors(), "; features ", join(rows[0].features, " "), "\n host compiler ", compiler.ok() ? *compiler : compiler.error().message, "\n"));
+  console.print(cat(" processors ", ThreadPool::usable_processors(), "; features ", join(rows[0].features, " "), "\n host compiler ",
+                    compiler.ok() ? *compiler : compiler.error().message, "\n"));
   return 0;
 }
 

@@ -52,11 +52,16 @@ void show_ops(const Module& module, Console& console, JsonWriter& w) {
 
 Result<int> show_model(const Arguments& a, const ModelFile& model, const ModelOptions& options, Console& console) {
   JsonWriter w = begin_document("dump", a);
-  w.field("what", "model").field("path", model.path).field("ir_version", model.onnx.ir_version).field("nodes", static_cast<int64_t>(model.onnx.nodes));
+  w.field("what", "model")
+      .field("path", model.path)
+      .field("ir_version", model.onnx.ir_version)
+      .field("nodes", static_cast<int64_t>(model.onnx.nodes));
   std::string opsets;
-  for (const auto& [domain, version] : model.onnx.opsets) append(opsets, opsets.empty() ? "" : ", ", domain.empty() ? "ai.onnx" : domain, " ", version);
+  for (const auto& [domain, version] : model.onnx.opsets)
+    append(opsets, opsets.empty() ? "" : ", ", domain.empty() ? "ai.onnx" : domain, " ", version);
   console.print(cat(console.bold(model.path), "\n  opset     ", opsets, " (IR version ", model.onnx.ir_version, ")\n"));
-  for (const auto& [what, args] : {std::pair<std::string_view, const std::vector<Arg>&>{"inputs", model.interface.inputs}, {"outputs", model.interface.outputs}}) {
+  for (const auto& [what, args] :
+       {std::pair<std::string_view, const std::vector<Arg>&>{"inputs", model.interface.inputs}, {"outputs", model.interface.outputs}}) {
     console.print(cat("  ", what, std::string(10 - what.size(), ' '), args_text(args), "\n"));
     w.key(what).array();
     for (const Arg& arg : args) w.object().field("name", arg.name).field("dtype", dtype_name(arg.dtype)).list("dims", arg.dims).end();
@@ -64,7 +69,8 @@ Result<int> show_model(const Arguments& a, const ModelFile& model, const ModelOp
   }
   const auto module = import_model(model, options, {}, console);
   if (module.ok()) {
-    for (const auto& [key, value] : (*module)->metadata) console.print(cat("  ", key, std::string(key.size() < 9 ? 9 - key.size() : 1, ' '), " ", value, "\n"));
+    for (const auto& [key, value] : (*module)->metadata)
+      console.print(cat("  ", key, std::string(key.size() < 9 ? 9 - key.size() : 1, ' '), " ", value, "\n"));
     show_ops(**module, console, w);
   } else {
     console.print(cat("  not imported: ", module.error().message, "\n  try: nnc check ", model.path, "\n"));
@@ -77,12 +83,19 @@ Result<int> show_model(const Arguments& a, const ModelFile& model, const ModelOp
 Result<int> show_artifact(const Arguments& a, const ModelFile& model, Console& console) {
   const Artifact& artifact = *model.artifact;
   JsonWriter w = begin_document("dump", a);
-  w.field("what", "artifact").field("path", model.path).field("digest", artifact.digest().hex()).field("trusted", artifact.trusted()).field("writer", artifact.writer()).field("bytes", artifact.file_bytes());
+  w.field("what", "artifact")
+      .field("path", model.path)
+      .field("digest", artifact.digest().hex())
+      .field("trusted", artifact.trusted())
+      .field("writer", artifact.writer())
+      .field("bytes", artifact.file_bytes());
   w.field("weight_bytes", artifact.weight_bytes()).key("properties").object();
   for (const auto& [key, value] : artifact.properties()) w.field(key, value);
   w.end().key("programs").array();
-  console.print(cat(console.bold(model.path), "\n  digest    ", artifact.digest().hex(), artifact.trusted() ? "  trusted" : "  not trusted", "\n  writer    ", artifact.writer(), "\n  size      ",
-                    human_bytes(static_cast<uint64_t>(artifact.file_bytes())), ", weights ", human_bytes(static_cast<uint64_t>(artifact.weight_bytes())), ", graph ", human_bytes(artifact.graph().size()), "\n"));
+  console.print(cat(console.bold(model.path), "\n  digest    ", artifact.digest().hex(), artifact.trusted() ? "  trusted" : "  not trusted",
+                    "\n  writer    ", artifact.writer(), "\n  size      ", human_bytes(static_cast<uint64_t>(artifact.file_bytes())),
+                    ", weights ", human_bytes(static_cast<uint64_t>(artifact.weight_bytes())), ", graph ",
+                    human_bytes(artifact.graph().size()), "\n"));
   console.print(cat("  inputs    ", args_text(model.interface.inputs), "\n  outputs   ", args_text(model.interface.outputs), "\n"));
   for (const auto& [key, value] : artifact.properties()) console.print(cat("  ", key, " = ", value, "\n"));
   Table table({"program", ">kernels", ">code", "steps", "entries", "needs"});
@@ -94,8 +107,14 @@ Result<int> show_artifact(const Arguments& a, const ModelFile& model, Console& c
     const CodeCounts n = count_steps(p, native);
     std::vector<std::string> entries;
     for (const PlanEntry& e : p.entries) entries.push_back(e.profile.empty() ? e.name : cat(e.name, "/", e.profile));
-    table.row({p.target, cat(p.kernels.size()), human_bytes(static_cast<uint64_t>(artifact.code_bytes(i))), counts_text(n, p.target.substr(0, p.target.find(':'))), join(entries, ", "), join(p.features, " ")});
-    w.object().field("target", p.target).field("kernels", static_cast<int64_t>(p.kernels.size())).field("code_bytes", artifact.code_bytes(i)).list("entries", entries).list("features", p.features);
+    table.row({p.target, cat(p.kernels.size()), human_bytes(static_cast<uint64_t>(artifact.code_bytes(i))),
+               counts_text(n, p.target.substr(0, p.target.find(':'))), join(entries, ", "), join(p.features, " ")});
+    w.object()
+        .field("target", p.target)
+        .field("kernels", static_cast<int64_t>(p.kernels.size()))
+        .field("code_bytes", artifact.code_bytes(i))
+        .list("entries", entries)
+        .list("features", p.features);
     w.key("steps").object().field("native", n.native).field("vm", n.vm).field("host", n.host).field("library", n.library).end().end();
   }
   w.end();
@@ -116,7 +135,9 @@ std::vector<std::string> stage_names(int level) {
   return out;
 }
 
-bool is_simplify_pass(std::string_view name) { return std::ranges::find(simplify_passes(), name, &PassInfo::name) != simplify_passes().end(); }
+bool is_simplify_pass(std::string_view name) {
+  return std::ranges::find(simplify_passes(), name, &PassInfo::name) != simplify_passes().end();
+}
 
 Status advance(Module& module, const std::string& stage, const BuildOptions& build) {
   if (stage == "import") return {};
@@ -131,7 +152,8 @@ Status advance(Module& module, const std::string& stage, const BuildOptions& bui
 Result<int> dump_after(const Arguments& a, std::unique_ptr<Module> module, const BuildOptions& build, Console& console) {
   const std::string stage = a.text("after");
   const std::vector<std::string> stages = stage_names(build.compile.level);
-  if (std::ranges::find(stages, stage) == stages.end()) return unknown_name(Code::kUnknownName, "pass", stage, stages).with(cat("passes: ", join(stages, ", ")));
+  if (std::ranges::find(stages, stage) == stages.end())
+    return unknown_name(Code::kUnknownName, "pass", stage, stages).with(cat("passes: ", join(stages, ", ")));
   NNC_TRY(advance(*module, stage, build));
   NNC_TRY(deliver(a, console, stage, print_module(*module)));
   return 0;
@@ -147,7 +169,11 @@ class PassFiles {
     if (number.size() < 2) number.insert(0, "0");
     const std::string name = cat(number, "-", pass, ".nnir");
     NNC_TRY(write_file_atomic(cat(folder_, "/", name), bytes_of(print_module(m))));
-    append(index_, name, "  ", report != nullptr ? cat(report->changes, report->changes == 1 ? " change" : " changes", ", ", report->nodes_before, " -> ", report->nodes_after, " nodes") : std::string("as imported"), "\n");
+    append(index_, name, "  ",
+           report != nullptr ? cat(report->changes, report->changes == 1 ? " change" : " changes", ", ", report->nodes_before, " -> ",
+                                   report->nodes_after, " nodes")
+                             : std::string("as imported"),
+           "\n");
     for (uint32_t c = 0; c < m.constant_count(); ++c) constants_.add_constant(m.constant(ConstId(c)));
     ++files_;
     return {};
@@ -212,9 +238,13 @@ void show_groups(const Graph& g, const Target& target, const LowerOptions& lower
     std::vector<std::string> ops;
     for (const NodeId k : body.order()) ops.emplace_back(op_name(body.node(k).kind));
     const auto lowered = lower_group(body, target, lower);
-    append(*out, indent, "group %", n.results.empty() ? 0u : n.results[0].v, "  ", lowered.ok() ? cat(lowered->skeleton, ", ", lowered->kernels.size(), lowered->kernels.size() == 1 ? " kernel" : " kernels") : cat("no kernel: ", lowered.error().message), "\n");
+    append(*out, indent, "group %", n.results.empty() ? 0u : n.results[0].v, "  ",
+           lowered.ok() ? cat(lowered->skeleton, ", ", lowered->kernels.size(), lowered->kernels.size() == 1 ? " kernel" : " kernels")
+                        : cat("no kernel: ", lowered.error().message),
+           "\n");
     append(*out, indent, "  ops   ", join(ops, " "), "\n", indent, "  out   ",
-           join(n.results, ", ", [&](ValueId v) { return type_pretty(g.symbols(), g.type(v)); }), "\n", indent, "  from  ", source_names(g.module(), n.loc), "\n");
+           join(n.results, ", ", [&](ValueId v) { return type_pretty(g.symbols(), g.type(v)); }), "\n", indent, "  from  ",
+           source_names(g.module(), n.loc), "\n");
   }
 }
 
@@ -241,8 +271,9 @@ Result<Program> plan_of(Module& module, const BuildOptions& build) {
 
 Status show_plan(const Arguments& a, const Program& p, Console& console) {
   NNC_ASSIGN(const PlanMemory m, plan_memory(p));
-  const std::string head = cat("# ", p.target, ": ", human_bytes(static_cast<uint64_t>(m.peak)), " of memory at typical sizes, lower bound ", human_bytes(static_cast<uint64_t>(m.lower_bound)), ", unplanned ",
-                               human_bytes(static_cast<uint64_t>(m.unplanned)), "\n");
+  const std::string head =
+      cat("# ", p.target, ": ", human_bytes(static_cast<uint64_t>(m.peak)), " of memory at typical sizes, lower bound ",
+          human_bytes(static_cast<uint64_t>(m.lower_bound)), ", unplanned ", human_bytes(static_cast<uint64_t>(m.unplanned)), "\n");
   if (!a.has("output")) console.note(head.substr(0, head.size() - 1));
   return deliver(a, console, "plan", print_program(p));
 }
@@ -265,14 +296,19 @@ Result<std::string> kernels_text(const Program& p, const Target& target, const s
     names.push_back(kernel.name);
     if (!word.empty() && kernel.name.find(word) == std::string::npos) continue;
     append(out, "==== ", kernel.name, "  (", uses[k], uses[k] == 1 ? " step" : " steps", ")\n");
-    for (const uint32_t loc : sources[k]) append(out, "# from ", p.sources[loc].node, p.sources[loc].op.empty() ? "" : cat(" (", p.sources[loc].op, ")"), p.sources[loc].scope.empty() ? "" : cat(" in ", p.sources[loc].scope), "\n");
+    for (const uint32_t loc : sources[k])
+      append(out, "# from ", p.sources[loc].node, p.sources[loc].op.empty() ? "" : cat(" (", p.sources[loc].op, ")"),
+             p.sources[loc].scope.empty() ? "" : cat(" in ", p.sources[loc].scope), "\n");
     append(out, "---- kernel IR\n", kernel.text, kernel.text.ends_with('\n') ? "" : "\n");
     NNC_ASSIGN(const Kernel parsed, parse_kernel(kernel.text));
     if (target.kind == TargetKind::kCpu) append(out, "---- C++ for ", target.name, "\n", emit_cpu_unit({{&parsed, kernel.name}}, target));
-    if (target.is_cuda()) append(out, "---- CUDA C++ for ", target.name, "\n", emit_cuda_unit({{&parsed, kernel.name}}, target, {.emulate = false, .header = false}));
+    if (target.is_cuda())
+      append(out, "---- CUDA C++ for ", target.name, "\n",
+             emit_cuda_unit({{&parsed, kernel.name}}, target, {.emulate = false, .header = false}));
     out += "\n";
   }
-  if (out.empty() && !word.empty()) return unknown_name(Code::kUnknownName, "kernel whose name contains", word, names).with(cat("kernels: ", join(names, ", ")));
+  if (out.empty() && !word.empty())
+    return unknown_name(Code::kUnknownName, "kernel whose name contains", word, names).with(cat("kernels: ", join(names, ", ")));
   return out;
 }
 
@@ -296,7 +332,8 @@ Result<int> dump_command(const Arguments& a, Console& console) {
   NNC_ASSIGN(const ModelFile model, open_model(a.positionals[0], a, limits));
   NNC_ASSIGN(const BuildOptions build, build_options(a, "cpu"));
   if (model.artifact != nullptr) {
-    if (a.has("after") || a.has("after-each") || a.has("groups")) return require_onnx(model, "dump --after, --after-each and --groups").error();
+    if (a.has("after") || a.has("after-each") || a.has("groups"))
+      return require_onnx(model, "dump --after, --after-each and --groups").error();
     if (asked == 0) return show_artifact(a, model, console);
     for (size_t i = 0; i < model.artifact->size(); ++i) {
       const Program& p = model.artifact->program(i);
@@ -304,7 +341,8 @@ Result<int> dump_command(const Arguments& a, Console& console) {
       NNC_ASSIGN(const Target target, parse_target(p.target));
       return dump_program(a, p, target, console);
     }
-    return Error(Code::kIncompatible, cat("the artifact has no program for ", build.targets.back().name)).with(cat("try: nnc dump ", model.path));
+    return Error(Code::kIncompatible, cat("the artifact has no program for ", build.targets.back().name))
+        .with(cat("try: nnc dump ", model.path));
   }
   NNC_ASSIGN(const ModelOptions options, model_options(a, model.interface));
   if (asked == 0) return show_model(a, model, options, console);

@@ -27,8 +27,10 @@ std::string wrapped(std::string_view text, size_t indent, size_t width) {
 std::string flag_text(const Flag& f) {
   std::string out = f.letter != 0 ? cat("-", f.letter, ", ") : std::string("    ");
   append(out, "--", f.name);
-  if (f.kind == FlagKind::kOptional) append(out, "[=", f.value, "]");
-  else if (f.kind != FlagKind::kSwitch) append(out, " ", f.value);
+  if (f.kind == FlagKind::kOptional)
+    append(out, "[=", f.value, "]");
+  else if (f.kind != FlagKind::kSwitch)
+    append(out, " ", f.value);
   return out;
 }
 
@@ -36,7 +38,8 @@ std::string flag_text(const Flag& f) {
 
 std::string command_help(const Command& command, const Console& console) {
   const auto width = static_cast<size_t>(std::clamp(console.terminal().width, 60, 120));
-  std::string out = cat(console.bold(cat("nnc ", command.name)), command.positionals.empty() ? "" : " ", command.positionals, " [flags]\n  ", command.summary);
+  std::string out = cat(console.bold(cat("nnc ", command.name)), command.positionals.empty() ? "" : " ", command.positionals,
+                        " [flags]\n  ", command.summary);
   if (!command.alias.empty()) append(out, " (also: nnc ", command.alias, ")");
   out += "\n\n";
   for (const std::string_view line : split(command.details, '\n')) append(out, "  ", line, "\n");
@@ -45,7 +48,8 @@ std::string command_help(const Command& command, const Console& console) {
   for (const Flag& f : all_flags()) {
     if (!takes_flag(command, f.name)) continue;
     const std::string head = flag_text(f);
-    append(out, "  ", head, head.size() + 2 < kColumn ? std::string(kColumn - head.size() - 2, ' ') : cat("\n", std::string(kColumn, ' ')), wrapped(f.help, kColumn, width), "\n");
+    append(out, "  ", head, head.size() + 2 < kColumn ? std::string(kColumn - head.size() - 2, ' ') : cat("\n", std::string(kColumn, ' ')),
+           wrapped(f.help, kColumn, width), "\n");
   }
   return out;
 }
@@ -56,8 +60,11 @@ std::string overview(const Console& console) {
     const std::string head = cat(c.name, c.positionals.empty() ? "" : " ", c.positionals);
     append(out, "  nnc ", console.bold(head), std::string(head.size() < 24 ? 24 - head.size() : 1, ' '), c.summary, "\n");
   }
-  append(out, "\nnnc help COMMAND shows flags and examples. Exit codes: 0 done, 1 a comparison failed, 2 usage, 3 model or data invalid, 4 unsupported,\n",
-         "5 artifact incompatible or untrusted, 6 device or compiler missing, 7 out of memory, 8 reading or writing failed, 70 internal error, 130 interrupted.\n");
+  append(out,
+         "\nnnc help COMMAND shows flags and examples. Exit codes: 0 done, 1 a comparison failed, 2 usage, 3 model or data invalid, 4 "
+         "unsupported,\n",
+         "5 artifact incompatible or untrusted, 6 device or compiler missing, 7 out of memory, 8 reading or writing failed, 70 internal "
+         "error, 130 interrupted.\n");
   return out;
 }
 

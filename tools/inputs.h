@@ -23,11 +23,12 @@ struct GivenInputs {
   std::map<std::string, Tensor> tensors() const;
 };
 
-// Reads the files of `-i` and matches names, dtypes and ranks. Inputs that no `-i` names are random if there is no `-i` at all, else an error.
+// Reads the files of `-i` and matches names, dtypes and ranks. Inputs that no `-i` names are random if there is no `-i` at all, else an
+// error.
 Result<GivenInputs> read_inputs(const Arguments& a, const Interface& interface, Console& console, Budget& budget);
 // Makes what has no tensor: sizes of dims from the other inputs and then `dims`, largest indices from `limits`.
-Status make_inputs(GivenInputs& given, const Interface& interface, const std::map<std::string, int64_t>& dims, const std::map<std::string, int64_t>& limits, uint64_t seed, Console& console,
-                   Budget& budget);
+Status make_inputs(GivenInputs& given, const Interface& interface, const std::map<std::string, int64_t>& dims,
+                   const std::map<std::string, int64_t>& limits, uint64_t seed, Console& console, Budget& budget);
 // Sizes for making inputs: the typical size of each dim, where flags give one.
 std::map<std::string, int64_t> typical_sizes(const std::map<std::string, DimSpec>& dims);
 

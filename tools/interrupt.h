@@ -1,5 +1,6 @@
 #pragma once
-// Ctrl-C: the first one ends the run in progress (exit code 130), where none is in progress the program; the second one ends the program at once.
+// Ctrl-C: the first one ends the run in progress (exit code 130), where none is in progress the program; the second one ends the program at
+// once.
 
 #include "runtime/session.h"
 

@@ -14,11 +14,16 @@ std::string escaped(std::string_view text) {
   while (!text.empty()) {
     const auto c = static_cast<unsigned char>(text[0]);
     size_t n = 1;
-    if (c == '"' || c == '\\') append(out, '\\', static_cast<char>(c));
-    else if (c == '\n') out += "\\n";
-    else if (c == '\t') out += "\\t";
-    else if (c < 0x20) append(out, "\\u", hex(c, 4));
-    else if (c < 0x80) out += static_cast<char>(c);
+    if (c == '"' || c == '\\')
+      append(out, '\\', static_cast<char>(c));
+    else if (c == '\n')
+      out += "\\n";
+    else if (c == '\t')
+      out += "\\t";
+    else if (c < 0x20)
+      append(out, "\\u", hex(c, 4));
+    else if (c < 0x80)
+      out += static_cast<char>(c);
     else {
       n = valid_utf8_prefix(text);
       if (n == 0) {
@@ -100,10 +105,15 @@ void write_error(JsonWriter& w, const Error& e) {
   w.object().field("code", code_name(e.code)).field("exit", exit_code(e.code)).field("message", e.message);
   if (!e.place.empty()) {
     w.key("place").object();
-    for (const auto& [name, text] : {std::pair<std::string_view, const std::string&>{"node", e.place.node}, {"op", e.place.op}, {"value", e.place.value}, {"file", e.place.file}})
+    for (const auto& [name, text] : {std::pair<std::string_view, const std::string&>{"node", e.place.node},
+                                     {"op", e.place.op},
+                                     {"value", e.place.value},
+                                     {"file", e.place.file}})
       if (!text.empty()) w.field(name, text);
-    if (e.place.line > 0) w.field("line", e.place.line).field("column", e.place.column);
-    else if (e.place.offset >= 0) w.field("offset", e.place.offset);
+    if (e.place.line > 0)
+      w.field("line", e.place.line).field("column", e.place.column);
+    else if (e.place.offset >= 0)
+      w.field("offset", e.place.offset);
     w.end();
   }
   w.list("context", e.context).end();

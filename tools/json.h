@@ -1,5 +1,6 @@
 #pragma once
-// Writer of JSON documents: what a user scripts. Always valid: bytes that are no UTF-8 become U+FFFD, numbers that JSON cannot say become null. No reader.
+// Writer of JSON documents: what a user scripts. Always valid: bytes that are no UTF-8 become U+FFFD, numbers that JSON cannot say become
+// null. No reader.
 
 #include <cstdint>
 #include <string>

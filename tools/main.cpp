@@ -12,7 +12,8 @@
 
 namespace {
 
-// We throw nothing, so what arrives here is the library's word that memory or threads ran out: nothing can be made any more, not even a message.
+// We throw nothing, so what arrives here is the library's word that memory or threads ran out: nothing can be made any more, not even a
+// message.
 void out_of_memory() {
   constexpr char kText[] = "error[NNC-7001]: out of memory\n";
   if (::write(2, kText, sizeof kText - 1) < 0) ::_exit(7);

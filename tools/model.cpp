@@ -128,7 +128,8 @@ Result<DimSpec> parse_dim_spec(std::string_view text) {
 
 Result<std::pair<std::string, std::string>> parse_assignment(std::string_view flag, std::string_view text) {
   const size_t equal = text.find('=');
-  if (equal == std::string_view::npos || equal == 0 || equal + 1 == text.size()) return Error(Code::kUsage, cat("--", flag, " ", quote(text), ": NAME=VALUE expected"));
+  if (equal == std::string_view::npos || equal == 0 || equal + 1 == text.size())
+    return Error(Code::kUsage, cat("--", flag, " ", quote(text), ": NAME=VALUE expected"));
   return std::pair(std::string(trim(text.substr(0, equal))), std::string(trim(text.substr(equal + 1))));
 }
 
@@ -176,17 +177,24 @@ Status check_dim(const Interface& interface, const std::map<std::string, std::st
 
 Result<Tensor> profile_value(const Interface& interface, const std::string& name, std::string_view text) {
   const Arg* arg = interface.input(name);
-  if (arg == nullptr) return unknown_name(Code::kUnknownName, "input", name, interface.input_names()).with(cat("inputs: ", args_text(interface.inputs)));
+  if (arg == nullptr)
+    return unknown_name(Code::kUnknownName, "input", name, interface.input_names()).with(cat("inputs: ", args_text(interface.inputs)));
   const bool list = text.starts_with('[') && text.ends_with(']');
   const std::vector<std::string_view> parts = split(list ? text.substr(1, text.size() - 2) : text, ',');
-  if (!list && parts.size() > 1) return Error(Code::kUsage, cat("value ", quote(text), " of input ", quote(name), ": a list stands in [...]"));
-  Tensor t(arg->dtype, list || (arg->has_shape && arg->dims.size() == 1) ? std::vector<int64_t>{static_cast<int64_t>(parts.size())} : std::vector<int64_t>{});
+  if (!list && parts.size() > 1)
+    return Error(Code::kUsage, cat("value ", quote(text), " of input ", quote(name), ": a list stands in [...]"));
+  Tensor t(arg->dtype, list || (arg->has_shape && arg->dims.size() == 1) ? std::vector<int64_t>{static_cast<int64_t>(parts.size())}
+                                                                         : std::vector<int64_t>{});
   for (size_t k = 0; k < parts.size(); ++k) {
     int64_t whole = 0;
     double number = 0;
-    if (parse_int(trim(parts[k]), &whole) && !is_float(arg->dtype)) store_i64(arg->dtype, t.data(), static_cast<int64_t>(k), whole);
-    else if (parse_double(trim(parts[k]), &number) && is_float(arg->dtype)) store_f64(arg->dtype, t.data(), static_cast<int64_t>(k), number);
-    else return Error(Code::kUsage, cat("value ", quote(parts[k]), " of input ", quote(name), ": a number of dtype ", dtype_name(arg->dtype), " expected"));
+    if (parse_int(trim(parts[k]), &whole) && !is_float(arg->dtype))
+      store_i64(arg->dtype, t.data(), static_cast<int64_t>(k), whole);
+    else if (parse_double(trim(parts[k]), &number) && is_float(arg->dtype))
+      store_f64(arg->dtype, t.data(), static_cast<int64_t>(k), number);
+    else
+      return Error(Code::kUsage,
+                   cat("value ", quote(parts[k]), " of input ", quote(name), ": a number of dtype ", dtype_name(arg->dtype), " expected"));
   }
   return t;
 }
@@ -262,7 +270,8 @@ Status dims_of_inputs(const Interface& interface, const std::map<std::string, Te
       const int64_t size = tensor.dims()[axis];
       const auto [it, is_new] = seen.emplace(dim, std::pair(size, name));
       if (!is_new && it->second.first != size)
-        return Error(Code::kBadInput, cat("dim ", quote(dim), " is ", size, " in input ", quote(name), " and ", it->second.first, " in input ", quote(it->second.second)));
+        return Error(Code::kBadInput, cat("dim ", quote(dim), " is ", size, " in input ", quote(name), " and ", it->second.first,
+                                          " in input ", quote(it->second.second)));
       dims->emplace(dim, DimSpec::size(size));
     }
   }
@@ -273,7 +282,8 @@ bool is_structural(const Tensor& t) { return t.rank() <= 1 && t.count() <= 64 &&
 
 }  // namespace
 
-Result<std::unique_ptr<Module>> import_model(const ModelFile& model, const ModelOptions& options, const std::map<std::string, Tensor>& given, Console& console, std::vector<Error>* findings) {
+Result<std::unique_ptr<Module>> import_model(const ModelFile& model, const ModelOptions& options,
+                                             const std::map<std::string, Tensor>& given, Console& console, std::vector<Error>* findings) {
   ImportOptions import;
   import.limits = options.limits;
   import.rename_dims = options.rename;
@@ -297,7 +307,8 @@ Result<std::unique_ptr<Module>> import_model(const ModelFile& model, const Model
   if (taken.empty()) return module;
   found.clear();
   auto again = import_onnx_file(model.path, import, &found);
-  if (again.ok()) console.note(cat("the structure of the model depends on values: the program is made for those given of ", join(taken, ", ")));
+  if (again.ok())
+    console.note(cat("the structure of the model depends on values: the program is made for those given of ", join(taken, ", ")));
   return again;
 }
 
@@ -310,14 +321,16 @@ void follow_index(const Graph& g, ValueId v, int64_t* limit, int depth) {
   for (const Use& use : g.value(v).uses) {
     if (!use.node.valid()) continue;
     const Node& n = g.node(use.node);
-    const bool is_axis_index = (n.kind == OpKind::kGather || n.kind == OpKind::kGatherElements || n.kind == OpKind::kScatterElements) && use.index == 1;
+    const bool is_axis_index =
+        (n.kind == OpKind::kGather || n.kind == OpKind::kGatherElements || n.kind == OpKind::kScatterElements) && use.index == 1;
     if (is_axis_index) {
       const Shape& x = g.type(n.operands[0]).shape;
       const int64_t axis = n.i("axis");
       narrow(x[static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(x.size()) : axis)]);
     } else if (n.kind == OpKind::kOneHot && use.index == 0) {
       narrow(n.dims("depth").at(0));
-    } else if (use.index == 0 && depth < 16 && (n.kind == OpKind::kCast || (n.def().lowering == Lowering::kMap && n.operands.size() == 1))) {
+    } else if (use.index == 0 && depth < 16 &&
+               (n.kind == OpKind::kCast || (n.def().lowering == Lowering::kMap && n.operands.size() == 1))) {
       follow_index(g, n.results[0], limit, depth + 1);
     }
   }

@@ -1,5 +1,6 @@
 #pragma once
-// A model as the command line names it: an ONNX file or an artifact, with what can be asked of both; and the flags that say how an ONNX file becomes a module. Running is program.h's matter.
+// A model as the command line names it: an ONNX file or an artifact, with what can be asked of both; and the flags that say how an ONNX
+// file becomes a module. Running is program.h's matter.
 
 #include <map>
 #include <memory>
@@ -25,8 +26,8 @@ struct Interface {
   const Arg* input(std::string_view name) const;
   std::vector<std::string> input_names() const, output_names() const;
 };
-std::string arg_text(const Arg& a);                      // "x f32[batch,3]"
-std::string args_text(const std::vector<Arg>& args);     // joined by " · "
+std::string arg_text(const Arg& a);                   // "x f32[batch,3]"
+std::string args_text(const std::vector<Arg>& args);  // joined by " · "
 Place place_of(std::string file);
 std::string type_text(DType dtype, std::span<const int64_t> dims);
 
@@ -59,9 +60,11 @@ struct ModelOptions {
 Result<Limits> limits_from(const Arguments& a);
 Result<ModelOptions> model_options(const Arguments& a, const Interface& interface, bool allow_lists = false);
 
-// The module of an ONNX file. Without --profile there is one: the dims of the flags, and those of `given`. Where the structure depends on the values of small integer inputs, those given are
-// taken too, and a note says so.
-Result<std::unique_ptr<Module>> import_model(const ModelFile& model, const ModelOptions& options, const std::map<std::string, Tensor>& given, Console& console, std::vector<Error>* findings = nullptr);
+// The module of an ONNX file. Without --profile there is one: the dims of the flags, and those of `given`. Where the structure depends on
+// the values of small integer inputs, those given are taken too, and a note says so.
+Result<std::unique_ptr<Module>> import_model(const ModelFile& model, const ModelOptions& options,
+                                             const std::map<std::string, Tensor>& given, Console& console,
+                                             std::vector<Error>* findings = nullptr);
 
 // For integer inputs that select along an axis: the largest index (extents known without a call only).
 std::map<std::string, int64_t> index_limits(const Module& module);

@@ -41,17 +41,22 @@ std::string attrs_text(const OpDef& d) {
 
 std::string gradient_text(const OpDef& d) { return d.gradient != nullptr ? "yes" : cat("no: ", d.no_gradient); }
 
-std::string versions_text(const OnnxOperator& o) { return o.until >= onnx::kNewestOpset ? cat("since ", o.since) : cat(o.since, "-", o.until); }
+std::string versions_text(const OnnxOperator& o) {
+  return o.until >= onnx::kNewestOpset ? cat("since ", o.since) : cat(o.since, "-", o.until);
+}
 
 std::string op_page() {
-  std::string out = "# Operators\n\nMade by `nnc ops --doc` out of the op table; a test checks that it is fresh.\n\n## Operators of the graph\n\n"
-                    "| op | operands | attributes | becomes code as | gradient | meaning |\n|---|---|---|---|---|---|\n";
+  std::string out =
+      "# Operators\n\nMade by `nnc ops --doc` out of the op table; a test checks that it is fresh.\n\n## Operators of the graph\n\n"
+      "| op | operands | attributes | becomes code as | gradient | meaning |\n|---|---|---|---|---|---|\n";
   auto cell = [](std::string_view s) {
     std::string text;
     for (const char c : s) append(text, c == '|' ? "\\" : "", c);
     return text;
   };
-  for (const OpDef* d : all_ops()) append(out, "| `", d->name, "` | ", operands_text(*d), " | ", cell(attrs_text(*d)), " | ", lowering_name(d->lowering), " | ", cell(gradient_text(*d)), " | ", cell(d->doc), " |\n");
+  for (const OpDef* d : all_ops())
+    append(out, "| `", d->name, "` | ", operands_text(*d), " | ", cell(attrs_text(*d)), " | ", lowering_name(d->lowering), " | ",
+           cell(gradient_text(*d)), " | ", cell(d->doc), " |\n");
   out += "\n## Operators of ONNX\n\n| operator | opset versions |\n|---|---|\n";
   std::map<std::string, std::string> rows;
   for (const OnnxOperator& o : onnx_operators()) {
@@ -78,7 +83,8 @@ Result<int> one_op(std::string_view name, Console& console, JsonWriter* w) {
     return unknown_name(Code::kUnknownName, "operator", name, names).with("try: nnc ops, nnc ops --onnx");
   }
   if (w != nullptr) w->field("name", d->name).field("doc", d->doc);
-  console.print(cat(console.bold(d->name), "\n  ", d->doc, "\n  operands: ", operands_text(*d), "   results: ", d->results < 0 ? "as many as regions or attributes say" : cat(d->results), "\n"));
+  console.print(cat(console.bold(d->name), "\n  ", d->doc, "\n  operands: ", operands_text(*d),
+                    "   results: ", d->results < 0 ? "as many as regions or attributes say" : cat(d->results), "\n"));
   for (const AttrDef& attr : d->attrs) console.print(cat("  attribute ", attr.name, "\n"));
   console.print(cat("  becomes code as: ", lowering_name(d->lowering), "   gradient: ", gradient_text(*d), "\n"));
   return 0;
@@ -113,8 +119,14 @@ Result<int> ops_command(const Arguments& a, Console& console) {
     Table table({"op", ">operands", "attributes", "code", "gradient"});
     w.key("ops").array();
     for (const OpDef* d : all_ops()) {
-      table.row({std::string(d->name), operands_text(*d), attrs_text(*d), std::string(lowering_name(d->lowering)), d->gradient != nullptr ? "yes" : "no"});
-      w.object().field("name", d->name).field("min_operands", d->min_operands).field("max_operands", d->max_operands).field("code", lowering_name(d->lowering)).field("gradient", d->gradient != nullptr);
+      table.row({std::string(d->name), operands_text(*d), attrs_text(*d), std::string(lowering_name(d->lowering)),
+                 d->gradient != nullptr ? "yes" : "no"});
+      w.object()
+          .field("name", d->name)
+          .field("min_operands", d->min_operands)
+          .field("max_operands", d->max_operands)
+          .field("code", lowering_name(d->lowering))
+          .field("gradient", d->gradient != nullptr);
       w.field("doc", d->doc).end();
     }
     w.end();

@@ -11,16 +11,24 @@ namespace {
 
 constexpr Flag kFlags[] = {
     // what goes in and comes out
-    {"input", 'i', FlagKind::kRepeat, "SPEC", "an input: x=@in.npy, @all.npz, x=@all.npz:images, @folder/ (ONNX test data), x=@raw.bin:f16[8,512], x=f32[1,3,224,224], ids=i64[1,128]~0..30521, mask=ones, sr=i64[]:16000", ""},
-    {"output", 'o', FlagKind::kRepeat, "SPEC", "where results go: @out.npz, y=@y.npy, y=-, or - (as text to stdout); compile: the artifact", ""},
+    {"input", 'i', FlagKind::kRepeat, "SPEC",
+     "an input: x=@in.npy, @all.npz, x=@all.npz:images, @folder/ (ONNX test data), x=@raw.bin:f16[8,512], x=f32[1,3,224,224], "
+     "ids=i64[1,128]~0..30521, mask=ones, sr=i64[]:16000",
+     ""},
+    {"output", 'o', FlagKind::kRepeat, "SPEC", "where results go: @out.npz, y=@y.npy, y=-, or - (as text to stdout); compile: the artifact",
+     ""},
     {"expect", 0, FlagKind::kRepeat, "SPEC", "compare with @ref.npz or y=@y.npy; exit code 1 if something differs", ""},
     {"rtol", 0, FlagKind::kValue, "X", "relative tolerance of --expect (1e-5)", ""},
     {"atol", 0, FlagKind::kValue, "X", "absolute tolerance of --expect (1e-8)", ""},
     {"cast", 0, FlagKind::kSwitch, "", "convert inputs of another dtype instead of refusing them", ""},
     {"seed", 0, FlagKind::kValue, "N", "seed of random inputs (0)", ""},
     // the model
-    {"dim", 0, FlagKind::kRepeat, "SPEC", "size or range of a dim: seq=128, batch=1..32@8 (typical 8), W=32..1280%32 (multiples); unnamed dims are INPUT.AXIS; bench: seq=[16,128] runs both", ""},
-    {"profile", 0, FlagKind::kRepeat, "SPEC", "one variant of the model: NAME;DIM=SIZE|LO..HI@T;value:INPUT=V, as in 16k;input.1=576;value:sr=16000", ""},
+    {"dim", 0, FlagKind::kRepeat, "SPEC",
+     "size or range of a dim: seq=128, batch=1..32@8 (typical 8), W=32..1280%32 (multiples); unnamed dims are INPUT.AXIS; bench: "
+     "seq=[16,128] runs both",
+     ""},
+    {"profile", 0, FlagKind::kRepeat, "SPEC",
+     "one variant of the model: NAME;DIM=SIZE|LO..HI@T;value:INPUT=V, as in 16k;input.1=576;value:sr=16000", ""},
     {"rename-dim", 0, FlagKind::kRepeat, "A=B", "gives a dim of the model another name", ""},
     {"entry", 0, FlagKind::kValue, "NAME", "which entry runs (main)", ""},
     {"limit", 0, FlagKind::kRepeat, "NAME=N", "changes a resource limit: nodes=2000000", ""},
@@ -67,7 +75,8 @@ std::vector<std::string> flag_names(const Command& command) {
 Error no_such_flag(const Command& command, std::string_view word) {
   Error e(Code::kUnknownFlag, cat(command.name, " has no flag ", quote(word)));
   const Flag* elsewhere = word.starts_with("--") ? find_flag(word.substr(2)) : nullptr;
-  if (const std::string close = nearest(word, flag_names(command)); !close.empty()) e.context.push_back(cat("did you mean ", close, "?"));
+  if (const std::string close = nearest(word, flag_names(command)); !close.empty())
+    e.context.push_back(cat("did you mean ", close, "?"));
   else if (elsewhere != nullptr) {
     std::vector<std::string> takers;
     for (const Command& c : all_commands())
@@ -126,7 +135,8 @@ Result<int64_t> Arguments::integer(std::string_view flag, int64_t otherwise, int
   if (found == flags_.end()) return otherwise;
   int64_t v = 0;
   if (parse_int(found->second.values.back(), &v) && v >= lo && v <= hi) return v;
-  return Error(Code::kUsage, cat(found->second.from, " ", quote(found->second.values.back()), ": a whole number of ", lo, " to ", hi, " expected"));
+  return Error(Code::kUsage,
+               cat(found->second.from, " ", quote(found->second.values.back()), ": a whole number of ", lo, " to ", hi, " expected"));
 }
 
 Result<double> Arguments::number(std::string_view flag, double otherwise) const {
@@ -174,7 +184,8 @@ Result<Arguments> parse_arguments(const Command& command, std::span<const std::s
     } else if (attached || flag->kind == FlagKind::kOptional) {
       NNC_TRY(give(*flag, spelled, rest));
     } else {
-      if (k + 1 == words.size()) return Error(Code::kUsage, cat(spelled, " needs a value: ", spelled, " ", flag->value)).with(cat("try: nnc help ", command.name));
+      if (k + 1 == words.size())
+        return Error(Code::kUsage, cat(spelled, " needs a value: ", spelled, " ", flag->value)).with(cat("try: nnc help ", command.name));
       NNC_TRY(give(*flag, spelled, words[++k]));
     }
   }

@@ -1,5 +1,6 @@
 #pragma once
-// The option table: every flag once, with its help, for all commands; parsing, did-you-mean, environment, help and completion all read it. What a flag means is the commands' matter.
+// The option table: every flag once, with its help, for all commands; parsing, did-you-mean, environment, help and completion all read it.
+// What a flag means is the commands' matter.
 
 #include <functional>
 #include <map>
@@ -21,10 +22,10 @@ enum class FlagKind : uint8_t {
 };
 
 struct Flag {
-  std::string_view name;     // "input"
-  char letter = 0;           // 'i', or 0
+  std::string_view name;  // "input"
+  char letter = 0;        // 'i', or 0
   FlagKind kind = FlagKind::kValue;
-  std::string_view value;    // "SPEC", for help
+  std::string_view value;  // "SPEC", for help
   std::string_view help;
   std::string_view choices;  // "auto|always|never": nothing else is taken; empty: anything
 };

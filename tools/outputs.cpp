@@ -12,7 +12,8 @@ namespace {
 Error no_output(const Interface& interface, std::string_view name) {
   Error e(Code::kUnknownName, cat("the model has no output ", quote(name)));
   e.context.push_back(cat("outputs: ", args_text(interface.outputs)));
-  if (const std::string close = nearest(name, interface.output_names()); !close.empty()) e.context.push_back(cat("did you mean ", quote(close), "?"));
+  if (const std::string close = nearest(name, interface.output_names()); !close.empty())
+    e.context.push_back(cat("did you mean ", quote(close), "?"));
   return e;
 }
 
@@ -49,7 +50,8 @@ std::string element_text(const Tensor& t, int64_t i) {
   if (d == DType::kString) return quote(t.strings()[static_cast<size_t>(i)]);
   if (is_complex(d)) {
     const DType part = d == DType::kC64 ? DType::kF32 : DType::kF64;
-    return cat(load_f64(part, t.data(), 2 * i), load_f64(part, t.data(), 2 * i + 1) < 0 ? "" : "+", load_f64(part, t.data(), 2 * i + 1), "i");
+    return cat(load_f64(part, t.data(), 2 * i), load_f64(part, t.data(), 2 * i + 1) < 0 ? "" : "+", load_f64(part, t.data(), 2 * i + 1),
+               "i");
   }
   if (d == DType::kBool) return t.i64(i) != 0 ? "true" : "false";
   if (d == DType::kU64) return cat(static_cast<uint64_t>(t.i64(i)));
@@ -68,7 +70,8 @@ Result<std::vector<NamedTensor>> read_expected(const Arguments& a, const Interfa
   std::vector<NamedTensor> out;
   for (const std::string& text : a.all("expect")) {
     NNC_ASSIGN(const InputSpec spec, parse_input_spec(text));
-    if (spec.source != InputSpec::Source::kFile) return Error(Code::kUsage, cat("--expect ", quote(text), ": @ref.npz or y=@y.npy expected"));
+    if (spec.source != InputSpec::Source::kFile)
+      return Error(Code::kUsage, cat("--expect ", quote(text), ": @ref.npz or y=@y.npy expected"));
     NNC_ASSIGN(std::vector<NamedTensor> tensors, read_tensors(spec, console, budget));
     for (NamedTensor& t : tensors) {
       if (!spec.name.empty()) t.name = spec.name;
@@ -98,13 +101,18 @@ Status write_outputs(const Arguments& a, const std::vector<NamedTensor>& outputs
       return unknown_name(Code::kUnknownName, "output", name, names).with(cat("outputs: ", join(names, ", ")));
     }
     if (path == "-" && !to_file) {
-      for (const NamedTensor& t : chosen) console.print(cat(t.name, " ", type_text(t.tensor.dtype(), t.tensor.dims()), "\n", tensor_text(t.tensor), "\n"));
+      for (const NamedTensor& t : chosen)
+        console.print(cat(t.name, " ", type_text(t.tensor.dtype(), t.tensor.dims()), "\n", tensor_text(t.tensor), "\n"));
     } else if (path.ends_with(".npz") || (path == "-" && chosen.size() != 1)) {
       NNC_ASSIGN(const Bytes bytes, npz_bytes(chosen));
-      if (path == "-") console.raw(bytes);
-      else NNC_TRY(write_file_atomic(path, bytes));
+      if (path == "-")
+        console.raw(bytes);
+      else
+        NNC_TRY(write_file_atomic(path, bytes));
     } else if (path.ends_with(".npy") || path == "-") {
-      if (chosen.size() != 1) return Error(Code::kUsage, cat("-o ", quote(text), ": the model has ", chosen.size(), " outputs, an npy file holds one")).with("try: -o @out.npz, or -o NAME=@out.npy");
+      if (chosen.size() != 1)
+        return Error(Code::kUsage, cat("-o ", quote(text), ": the model has ", chosen.size(), " outputs, an npy file holds one"))
+            .with("try: -o @out.npz, or -o NAME=@out.npy");
       NNC_TRY(write_one(path, chosen[0], console));
     } else {
       return Error(Code::kUsage, cat("-o ", quote(text), ": @FILE.npz, @FILE.npy, NAME=@FILE.npy, NAME=- or - expected"));

@@ -56,7 +56,8 @@ Result<PlanMemory> plan_memory(const Program& p) {
         if (buffer.alias_of >= 0 && at[static_cast<size_t>(buffer.alias_of)] < 0) continue;
         at[b] = static_cast<int32_t>(sized.size());
         const int64_t bytes = std::max<int64_t>(0, p.symbols.typical(buffer.bytes));
-        sized.push_back({bytes, buffer.align, buffer.first, buffer.last, buffer.alias_of >= 0 ? at[static_cast<size_t>(buffer.alias_of)] : -1});
+        sized.push_back(
+            {bytes, buffer.align, buffer.first, buffer.last, buffer.alias_of >= 0 ? at[static_cast<size_t>(buffer.alias_of)] : -1});
         if (buffer.alias_of < 0) entry.unplanned += bytes;
       }
       NNC_ASSIGN(const Packing packing, pack_buffers(sized));

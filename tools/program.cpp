@@ -13,7 +13,9 @@ namespace nnc::tool {
 
 namespace {
 
-int64_t now_ns() { return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 size_t nodes_of(const Module& m) {
   size_t n = 0;
@@ -61,13 +63,16 @@ Result<BuildOptions> build_options(const Arguments& a, std::string_view fallback
   return out;
 }
 
-Result<std::unique_ptr<Module>> prepare_module(const ModelFile& model, const ModelOptions& options, const BuildOptions& build, const std::map<std::string, Tensor>& given, Console& console,
-                                               PhaseTimes* times) {
+Result<std::unique_ptr<Module>> prepare_module(const ModelFile& model, const ModelOptions& options, const BuildOptions& build,
+                                               const std::map<std::string, Tensor>& given, Console& console, PhaseTimes* times) {
   Stopwatch watch;
   NNC_ASSIGN(auto module, import_model(model, options, given, console));
   times->import = watch.take();
   const size_t imported = nodes_of(*module);
-  console.phase("import", base_name(model.path), cat(opset_text(model.onnx), ", ", model.onnx.nodes, " nodes, ", human_bytes(static_cast<uint64_t>(weight_bytes(*module))), " of weights"), times->import);
+  console.phase("import", base_name(model.path),
+                cat(opset_text(model.onnx), ", ", model.onnx.nodes, " nodes, ", human_bytes(static_cast<uint64_t>(weight_bytes(*module))),
+                    " of weights"),
+                times->import);
   std::map<std::string, int64_t> changes;
   CompileOptions compile = build.compile;
   compile.pipeline.after_each = [&changes](const PassReport& r, const Module&) { changes[r.name] += r.changes; };
@@ -76,11 +81,13 @@ Result<std::unique_ptr<Module>> prepare_module(const ModelFile& model, const Mod
   std::string detail;
   for (const auto& [name, n] : changes)
     if (n > 0) append(detail, detail.empty() ? "" : ", ", name, " ", n);
-  console.phase("simplify", cat(imported, " -> ", nodes_of(*module)), compile.level == 0 ? std::string("-O0: as imported") : detail, times->simplify);
+  console.phase("simplify", cat(imported, " -> ", nodes_of(*module)), compile.level == 0 ? std::string("-O0: as imported") : detail,
+                times->simplify);
   return module;
 }
 
-Result<CompiledProgram> compile_module(const Module& module, const Target& target, const BuildOptions& build, Console& console, PhaseTimes* times) {
+Result<CompiledProgram> compile_module(const Module& module, const Target& target, const BuildOptions& build, Console& console,
+                                       PhaseTimes* times) {
   Stopwatch watch;
   CompileOptions compile = build.compile;
   size_t groups = 0;
@@ -91,8 +98,10 @@ Result<CompiledProgram> compile_module(const Module& module, const Target& targe
     groups = nodes_of(m);
   };
   compile.progress = [&](std::string_view phase, std::string_view detail) {
-    if (phase == "plan") plan = watch.take();
-    else kernels = detail;
+    if (phase == "plan")
+      plan = watch.take();
+    else
+      kernels = detail;
   };
   const size_t before = nodes_of(module);
   NNC_ASSIGN(CompiledProgram out, compile_for_target(module, target, compile));
@@ -100,7 +109,10 @@ Result<CompiledProgram> compile_module(const Module& module, const Target& targe
   std::string heroes;
   for (const auto& [skeleton, n] : out.skeletons) append(heroes, heroes.empty() ? "" : ", ", n, " ", skeleton);
   console.phase("fuse", cat(before, " -> ", groups), heroes, optimize);
-  console.phase("plan", target.name, cat(out.program.kernels.size(), " distinct kernels, ", out.program.entries.size(), out.program.entries.size() == 1 ? " entry" : " entries"), plan);
+  console.phase("plan", target.name,
+                cat(out.program.kernels.size(), " distinct kernels, ", out.program.entries.size(),
+                    out.program.entries.size() == 1 ? " entry" : " entries"),
+                plan);
   if (!out.units.empty()) console.phase("kernels", target.name, kernels, native);
   times->optimize += optimize;
   times->plan += plan;
@@ -138,11 +150,14 @@ Status check_requirements(const Arguments& a, const Executable& executable) {
 
 namespace {
 
-Status build_model(const Arguments& a, Console& console, const std::shared_ptr<Device>& device, int64_t seed, Prepared* out, Budget& budget) {
+Status build_model(const Arguments& a, Console& console, const std::shared_ptr<Device>& device, int64_t seed, Prepared* out,
+                   Budget& budget) {
   const Interface& interface = out->model.interface;
   NNC_ASSIGN(const BuildOptions build, build_options(a, default_target(a.text("device", "cpu"))));
   const Target& target = build.targets.back();  // "cpu" lists this machine's own level last
-  if (!device->runs(target.name)) return Error(Code::kIncompatible, cat("the device ", quote(device->name()), " does not run programs for ", target.name)).with(cat("try: --device ", target.name.substr(0, target.name.find(':'))));
+  if (!device->runs(target.name))
+    return Error(Code::kIncompatible, cat("the device ", quote(device->name()), " does not run programs for ", target.name))
+        .with(cat("try: --device ", target.name.substr(0, target.name.find(':'))));
   // Values of random inputs wait for the module, which knows how large an index may be; their sizes do not.
   const std::map<std::string, int64_t> sizes = typical_sizes(out->options.dims);
   GivenInputs shaped = out->given;
@@ -158,11 +173,14 @@ Status build_model(const Arguments& a, Console& console, const std::shared_ptr<D
   return {};
 }
 
-Status load_artifact(const Arguments& a, Console& console, const std::shared_ptr<Device>& device, int64_t seed, Prepared* out, Budget& budget) {
+Status load_artifact(const Arguments& a, Console& console, const std::shared_ptr<Device>& device, int64_t seed, Prepared* out,
+                     Budget& budget) {
   for (const std::string_view flag : {"profile", "rename-dim"})
-    if (a.has(flag)) return Error(Code::kUsage, cat("--", flag, " is for models; ", quote(out->model.path), " is an artifact and is compiled already"));
+    if (a.has(flag))
+      return Error(Code::kUsage, cat("--", flag, " is for models; ", quote(out->model.path), " is an artifact and is compiled already"));
   const Artifact& artifact = *out->model.artifact;
-  NNC_TRY(make_inputs(out->given, out->model.interface, typical_sizes(out->options.dims), index_limits(artifact), static_cast<uint64_t>(seed), console, budget));
+  NNC_TRY(make_inputs(out->given, out->model.interface, typical_sizes(out->options.dims), index_limits(artifact),
+                      static_cast<uint64_t>(seed), console, budget));
   LoadOptions load;
   load.target = a.text("target");
   load.allow_interpreter = a.has("allow-interpreter");
@@ -171,7 +189,9 @@ Status load_artifact(const Arguments& a, Console& console, const std::shared_ptr
   NNC_ASSIGN(out->executable, load_executable(artifact, device, load));
   out->times.load = watch.take();
   out->target = out->executable->program().target;
-  console.phase("load", base_name(out->model.path), cat(out->target, ", ", out->executable->program().kernels.size(), " kernels, ", human_bytes(static_cast<uint64_t>(artifact.weight_bytes())), " of weights"),
+  console.phase("load", base_name(out->model.path),
+                cat(out->target, ", ", out->executable->program().kernels.size(), " kernels, ",
+                    human_bytes(static_cast<uint64_t>(artifact.weight_bytes())), " of weights"),
                 out->times.load);
   return {};
 }
@@ -190,8 +210,10 @@ Result<Prepared> prepare(const Arguments& a, Console& console, const PrepareRequ
   NNC_ASSIGN(const int64_t seed, a.integer("seed", 0, 0, INT64_MAX));
   NNC_ASSIGN(std::shared_ptr<Device> device, make_device(a, request.threads));
 
-  if (out.model.artifact != nullptr) NNC_TRY(load_artifact(a, console, device, seed, &out, budget));
-  else NNC_TRY(build_model(a, console, device, seed, &out, budget));
+  if (out.model.artifact != nullptr)
+    NNC_TRY(load_artifact(a, console, device, seed, &out, budget));
+  else
+    NNC_TRY(build_model(a, console, device, seed, &out, budget));
   NNC_TRY(check_requirements(a, *out.executable));
   out.entry = a.text("entry", out.executable->entry_names().front());
   const Program& program = out.executable->program();

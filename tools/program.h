@@ -1,5 +1,6 @@
 #pragma once
-// From a model file to a session: import, simplify, compile and load, with the flags that steer them and the screen of phases. What run, bench and compile share.
+// From a model file to a session: import, simplify, compile and load, with the flags that steer them and the screen of phases. What run,
+// bench and compile share.
 
 #include <memory>
 #include <string>
@@ -34,10 +35,11 @@ struct PhaseTimes {
 };
 
 // Import and simplify, with their lines on the screen.
-Result<std::unique_ptr<Module>> prepare_module(const ModelFile& model, const ModelOptions& options, const BuildOptions& build, const std::map<std::string, Tensor>& given, Console& console,
-                                               PhaseTimes* times);
+Result<std::unique_ptr<Module>> prepare_module(const ModelFile& model, const ModelOptions& options, const BuildOptions& build,
+                                               const std::map<std::string, Tensor>& given, Console& console, PhaseTimes* times);
 // The code for one target, with its lines on the screen.
-Result<CompiledProgram> compile_module(const Module& module, const Target& target, const BuildOptions& build, Console& console, PhaseTimes* times);
+Result<CompiledProgram> compile_module(const Module& module, const Target& target, const BuildOptions& build, Console& console,
+                                       PhaseTimes* times);
 
 Result<std::shared_ptr<Device>> make_device(const Arguments& a, int threads);
 // "12 native cpu · 1 host".
@@ -57,7 +59,7 @@ struct Prepared {
   std::vector<Tensor> arguments;  // in the entry's order
 };
 struct PrepareRequest {
-  int threads = 0;                          // 0: as --threads or the machine says
+  int threads = 0;                           // 0: as --threads or the machine says
   std::map<std::string, int64_t> dims = {};  // over --dim
 };
 Result<Prepared> prepare(const Arguments& a, Console& console, const PrepareRequest& request = {});

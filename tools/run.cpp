@@ -48,7 +48,11 @@ std::string short_number(double v) {
 std::string first_elements(const Tensor& t) {
   std::string out;
   const int64_t n = std::min<int64_t>(t.count(), 6);
-  for (int64_t i = 0; i < n; ++i) append(out, i > 0 ? " " : "", t.dtype() == DType::kString ? element_text(t, i) : is_float(t.dtype()) ? short_number(t.f64(i)) : element_text(t, i));
+  for (int64_t i = 0; i < n; ++i)
+    append(out, i > 0 ? " " : "",
+           t.dtype() == DType::kString ? element_text(t, i)
+           : is_float(t.dtype())       ? short_number(t.f64(i))
+                                       : element_text(t, i));
   return t.count() > n ? out + " ..." : out;
 }
 
@@ -57,7 +61,8 @@ void show_outputs(const std::vector<NamedTensor>& outputs, Console& console) {
   for (const NamedTensor& o : outputs) {
     const Figures f = figures_of(o.tensor);
     const bool none = f.lo > f.hi;
-    table.row({o.name, type_text(o.tensor.dtype(), o.tensor.dims()), none ? "-" : short_number(f.lo), none ? "-" : short_number(f.hi), none ? "-" : short_number(f.mean),
+    table.row({o.name, type_text(o.tensor.dtype(), o.tensor.dims()), none ? "-" : short_number(f.lo), none ? "-" : short_number(f.hi),
+               none ? "-" : short_number(f.mean),
                cat(first_elements(o.tensor), f.special > 0 ? cat("  (", f.special, " not finite)") : "")});
   }
   console.print(table.str(console.terminal().width));
@@ -96,33 +101,65 @@ void show_verdicts(const std::vector<Verdict>& verdicts, Console& console) {
   for (const Verdict& v : verdicts) {
     const Comparison& c = v.figures;
     std::string worst = v.problem;
-    if (v.problem.empty() && c.worst >= 0) worst = cat("[", join(c.worst_index, ",", [](int64_t i) { return i; }), "] got ", c.worst_got, ", expected ", c.worst_expected);
-    if (!v.problem.empty()) table.row({v.name, v.type, "FAIL", "-", "-", "-", "-", worst});
-    else table.row({v.name, v.type, v.pass ? "PASS" : "FAIL", short_number(c.max_abs), short_number(c.max_rel), cat(c.max_ulp), cat(c.over, " of ", c.count), worst});
+    if (v.problem.empty() && c.worst >= 0)
+      worst = cat("[", join(c.worst_index, ",", [](int64_t i) { return i; }), "] got ", c.worst_got, ", expected ", c.worst_expected);
+    if (!v.problem.empty())
+      table.row({v.name, v.type, "FAIL", "-", "-", "-", "-", worst});
+    else
+      table.row({v.name, v.type, v.pass ? "PASS" : "FAIL", short_number(c.max_abs), short_number(c.max_rel), cat(c.max_ulp),
+                 cat(c.over, " of ", c.count), worst});
   }
   console.print(table.str());
 }
 
-void write_document(const Arguments& a, const Prepared& p, const std::vector<NamedTensor>& outputs, const std::vector<Verdict>& verdicts, const CodeCounts& n, double seconds, Console& console) {
+void write_document(const Arguments& a, const Prepared& p, const std::vector<NamedTensor>& outputs, const std::vector<Verdict>& verdicts,
+                    const CodeCounts& n, double seconds, Console& console) {
   JsonWriter w = begin_document("run", a);
   w.field("model", p.model.path).field("target", p.target).field("device", p.executable->device()->name()).field("entry", p.entry);
   w.key("steps").object().field("native", n.native).field("vm", n.vm).field("host", n.host).field("library", n.library).end();
-  w.key("seconds").object().field("import", p.times.import).field("simplify", p.times.simplify).field("optimize", p.times.optimize).field("plan", p.times.plan).field("kernels", p.times.kernels);
+  w.key("seconds")
+      .object()
+      .field("import", p.times.import)
+      .field("simplify", p.times.simplify)
+      .field("optimize", p.times.optimize)
+      .field("plan", p.times.plan)
+      .field("kernels", p.times.kernels);
   w.field("load", p.times.load).field("run", seconds).end();
   w.key("inputs").array();
-  for (const auto& [name, in] : p.given.inputs) w.object().field("name", name).field("dtype", dtype_name(in.tensor.dtype())).list("dims", in.tensor.dims()).field("from", in.origin).end();
+  for (const auto& [name, in] : p.given.inputs)
+    w.object()
+        .field("name", name)
+        .field("dtype", dtype_name(in.tensor.dtype()))
+        .list("dims", in.tensor.dims())
+        .field("from", in.origin)
+        .end();
   w.end().key("outputs").array();
   for (const NamedTensor& o : outputs) {
     const Figures f = figures_of(o.tensor);
-    w.object().field("name", o.name).field("dtype", dtype_name(o.tensor.dtype())).list("dims", o.tensor.dims()).field("min", f.lo).field("max", f.hi).field("mean", f.mean).field("not_finite", f.special).end();
+    w.object()
+        .field("name", o.name)
+        .field("dtype", dtype_name(o.tensor.dtype()))
+        .list("dims", o.tensor.dims())
+        .field("min", f.lo)
+        .field("max", f.hi)
+        .field("mean", f.mean)
+        .field("not_finite", f.special)
+        .end();
   }
   w.end().key("comparison").array();
   bool pass = true;
   for (const Verdict& v : verdicts) {
     pass &= v.pass;
     w.object().field("output", v.name).field("pass", v.pass);
-    if (!v.problem.empty()) w.field("problem", v.problem);
-    else w.field("max_abs", v.figures.max_abs).field("max_rel", v.figures.max_rel).field("max_ulp", v.figures.max_ulp).field("over", v.figures.over).field("count", v.figures.count).field("cosine", v.figures.cosine);
+    if (!v.problem.empty())
+      w.field("problem", v.problem);
+    else
+      w.field("max_abs", v.figures.max_abs)
+          .field("max_rel", v.figures.max_rel)
+          .field("max_ulp", v.figures.max_ulp)
+          .field("over", v.figures.over)
+          .field("count", v.figures.count)
+          .field("cosine", v.figures.cosine);
     w.end();
   }
   w.end().field("pass", pass);
@@ -158,8 +195,10 @@ Result<int> run_command(const Arguments& a, Console& console) {
   NNC_TRY(write_outputs(a, outputs, console));
   NNC_ASSIGN(const std::vector<Verdict> verdicts, judge(a, expected, outputs));
   if (console.json()) write_document(a, p, outputs, verdicts, n, seconds, console);
-  if (!verdicts.empty()) show_verdicts(verdicts, console);
-  else if (!a.has("output")) show_outputs(outputs, console);
+  if (!verdicts.empty())
+    show_verdicts(verdicts, console);
+  else if (!a.has("output"))
+    show_outputs(outputs, console);
   const bool pass = std::ranges::all_of(verdicts, &Verdict::pass);
   return pass ? 0 : exit_code(Code::kMismatch);
 }

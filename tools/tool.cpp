@@ -13,7 +13,10 @@ void configure(const Arguments& a, Console& console) {
   console.set_json(a.has("json"));
   console.set_quiet(a.has("quiet"));
   console.set_color(color == "always" ? ColorMode::kAlways : color == "never" ? ColorMode::kNever : ColorMode::kAuto);
-  console.set_progress(progress == "plain" ? ProgressMode::kPlain : progress == "json" ? ProgressMode::kJson : progress == "none" ? ProgressMode::kNone : ProgressMode::kAuto);
+  console.set_progress(progress == "plain"  ? ProgressMode::kPlain
+                       : progress == "json" ? ProgressMode::kJson
+                       : progress == "none" ? ProgressMode::kNone
+                                            : ProgressMode::kAuto);
 }
 
 Error unknown_command(std::string_view word) {
@@ -34,7 +37,9 @@ Result<int> dispatch(std::span<const std::string> words, Console& console) {
   if (name == "--help" || name == "-h") name = "help";
   if (name == "--version" || name == "-V") name = "version";
   const Command* command = find_command(name);
-  if (command == nullptr) return name.starts_with("-") ? Error(Code::kUsage, cat("a command expected before ", quote(name))).with("try: nnc help") : unknown_command(name);
+  if (command == nullptr)
+    return name.starts_with("-") ? Error(Code::kUsage, cat("a command expected before ", quote(name))).with("try: nnc help")
+                                 : unknown_command(name);
   NNC_ASSIGN(const Arguments arguments, parse_arguments(*command, words.subspan(1), console.terminal().environment));
   configure(arguments, console);
   if (arguments.has("help")) {
@@ -43,8 +48,12 @@ Result<int> dispatch(std::span<const std::string> words, Console& console) {
     return 0;
   }
   const size_t n = arguments.positionals.size();
-  if (n < command->min_positionals) return Error(Code::kUsage, cat(command->name, " needs ", command->positionals)).with(cat("try: nnc help ", command->name));
-  if (n > command->max_positionals) return Error(Code::kUsage, cat(command->name, " does not know what to do with ", quote(arguments.positionals[command->max_positionals]))).with(cat("try: nnc help ", command->name));
+  if (n < command->min_positionals)
+    return Error(Code::kUsage, cat(command->name, " needs ", command->positionals)).with(cat("try: nnc help ", command->name));
+  if (n > command->max_positionals)
+    return Error(Code::kUsage,
+                 cat(command->name, " does not know what to do with ", quote(arguments.positionals[command->max_positionals])))
+        .with(cat("try: nnc help ", command->name));
   return command->run(arguments, console);
 }
 

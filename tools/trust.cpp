@@ -1,8 +1,8 @@
 // `nnc trust`: the list of artifacts whose native code this user runs.
 
+#include "runtime/trust.h"
 #include "ir/support/text.h"
 #include "runtime/artifact.h"
-#include "runtime/trust.h"
 #include "tools/command.h"
 #include "tools/document.h"
 #include "tools/table.h"
@@ -38,14 +38,17 @@ Result<int> trust_command(const Arguments& a, Console& console) {
   ArtifactOptions options;
   options.check_contents = true;  // what is vouched for is whole
   NNC_ASSIGN(const auto artifact, Artifact::open(path, options));
-  if (a.has("remove")) NNC_TRY(remove_trust(artifact->digest()));
-  else NNC_TRY(add_trust(artifact->digest(), path.substr(path.rfind('/') + 1)));
+  if (a.has("remove"))
+    NNC_TRY(remove_trust(artifact->digest()));
+  else
+    NNC_TRY(add_trust(artifact->digest(), path.substr(path.rfind('/') + 1)));
   if (console.json()) {
     JsonWriter w = begin_document("trust", a);
     w.field("artifact", path).field("digest", artifact->digest().hex()).field("trusted", !a.has("remove"));
     finish_document(w, console);
   }
-  console.print(cat(" ", path, a.has("remove") ? " is no longer trusted" : " is trusted", " (", artifact->digest().hex().substr(0, 16), "...)\n"));
+  console.print(
+      cat(" ", path, a.has("remove") ? " is no longer trusted" : " is trusted", " (", artifact->digest().hex().substr(0, 16), "...)\n"));
   return 0;
 }
 

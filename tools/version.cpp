@@ -12,8 +12,10 @@ Result<int> version_command(const Arguments& a, Console& console) {
   if (console.json()) {
     JsonWriter w = begin_document("version", a);
     w.field("version", version_text());
-    if (compiler.ok()) w.field("host_compiler", *compiler);
-    else w.key("host_compiler").null();
+    if (compiler.ok())
+      w.field("host_compiler", *compiler);
+    else
+      w.key("host_compiler").null();
     finish_document(w, console);
   }
   console.print(cat("nnc ", version_text(), "\nhost compiler: ", compiler.ok() ? *compiler : compiler.error().message, "\n"));

@@ -35,7 +35,9 @@ void* open_emulator() {
 
 Result<std::shared_ptr<Device>> emulator_device() {
   static void* const library = open_emulator();  // stays: devices hold its code
-  if (library == nullptr) return Error(Code::kNoDevice, cat("the device cuda-emu needs ", kEmulator, ", which is neither beside the program nor where libraries are"));
+  if (library == nullptr)
+    return Error(Code::kNoDevice,
+                 cat("the device cuda-emu needs ", kEmulator, ", which is neither beside the program nor where libraries are"));
   using Open = void (*)(void*);
   const auto open = reinterpret_cast<Open>(dlsym(library, "nnc_emu_open"));
   if (open == nullptr) return Error(Code::kNoDevice, cat(kEmulator, " is of another version"));
@@ -47,7 +49,9 @@ Result<std::shared_ptr<Device>> emulator_device() {
 
 }  // namespace
 
-std::string_view default_target(std::string_view device) { return device == "cuda-emu" ? "cuda-emu:sm_80" : device == "cuda" ? "cuda:sm_80" : "cpu"; }
+std::string_view default_target(std::string_view device) {
+  return device == "cuda-emu" ? "cuda-emu:sm_80" : device == "cuda" ? "cuda:sm_80" : "cpu";
+}
 
 Result<std::shared_ptr<Device>> open_device(std::string_view name, const DeviceOptions& options) {
   if (name == "cpu") {
@@ -58,7 +62,8 @@ Result<std::shared_ptr<Device>> open_device(std::string_view name, const DeviceO
   if (name == "cuda-emu") return emulator_device();
   if (name == "cuda") {
     void* driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
-    if (driver == nullptr) return Error(Code::kNoDevice, "no NVIDIA driver: libcuda.so.1 cannot be opened").with("try: --device cpu, or --device cuda-emu");
+    if (driver == nullptr)
+      return Error(Code::kNoDevice, "no NVIDIA driver: libcuda.so.1 cannot be opened").with("try: --device cpu, or --device cuda-emu");
     dlclose(driver);
     return Error(Code::kNoDevice, "this version does not run programs on cuda devices").with("try: --device cpu, or --device cuda-emu");
   }

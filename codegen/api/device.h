@@ -1,5 +1,6 @@
 #pragma once
-// Devices by name: `cpu`; `cuda-emu`, whose library is opened only when it is asked for. Any other name, and a device that cannot be had, is kNoDevice with the reason.
+// Devices by name: `cpu`; `cuda-emu`, whose library is opened only when it is asked for. Any other name, and a device that cannot be had,
+// is kNoDevice with the reason.
 
 #include <memory>
 #include <string_view>

@@ -52,7 +52,8 @@ struct Device::State {
       NNC_ASSIGN(std::unique_ptr<Session> made, Session::create(executable));
       ++compiled;
       if (programs.size() >= kKeptPrograms)
-        programs.erase(std::min_element(programs.begin(), programs.end(), [](const auto& a, const auto& b) { return a.second.used < b.second.used; }));
+        programs.erase(
+            std::min_element(programs.begin(), programs.end(), [](const auto& a, const auto& b) { return a.second.used < b.second.used; }));
       it = programs.emplace(key, Kept{std::move(made), 0}).first;
     }
     it->second.used = ++clock;
@@ -146,7 +147,9 @@ Result<Type> result_type(OpKind kind, const std::vector<Tensor>& operands, const
   NNC_TRY(t.finish());
   const Type type = t.graph().type(y.id());
   const bool fixed = std::all_of(type.shape.begin(), type.shape.end(), [](const Dim& d) { return d.is_const(); });
-  if (!fixed) return Error(Code::kUnsupportedOp, cat(op_name(kind), ": the extents of its result depend on values, which tensors of the facade do not have"));
+  if (!fixed)
+    return Error(Code::kUnsupportedOp,
+                 cat(op_name(kind), ": the extents of its result depend on values, which tensors of the facade do not have"));
   return type;
 }
 
@@ -198,11 +201,14 @@ Tensor Tensor::op(OpKind kind, const std::vector<Tensor>& operands, AttrList att
     if (t.node_ == nullptr) return failed(Error(Code::kUsage, cat("operand ", k, " of ", op_name(kind), " has no value")), where);
     if (t.node_->error != nullptr) return t;
     if (t.node_->device == nullptr)
-      return failed(Error(Code::kUsage, cat("operand ", k, " of ", op_name(kind), " is on the host")).with("try: move it to a device first, with to(device)"), where);
-    if (k > 0 && t.node_->device->name != operands[0].node_->device->name)
-      return failed(Error(Code::kUsage, cat("operand 0 of ", op_name(kind), " is on ", operands[0].device(), ", operand ", k, " on ", t.device()))
-                        .with(cat("try: move one of them with to(device)")),
+      return failed(Error(Code::kUsage, cat("operand ", k, " of ", op_name(kind), " is on the host"))
+                        .with("try: move it to a device first, with to(device)"),
                     where);
+    if (k > 0 && t.node_->device->name != operands[0].node_->device->name)
+      return failed(
+          Error(Code::kUsage, cat("operand 0 of ", op_name(kind), " is on ", operands[0].device(), ", operand ", k, " on ", t.device()))
+              .with(cat("try: move one of them with to(device)")),
+          where);
     n->operands.push_back(t.node_);
   }
   if (operands.empty()) return failed(Error(Code::kUsage, cat(op_name(kind), " without operands has no device")), where);

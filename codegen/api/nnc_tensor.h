@@ -1,13 +1,15 @@
 #pragma once
-// The C++ facade in the manner of PyTorch: is a device there, a tensor to the device, arithmetic there, the result back. Everything lives in nnc::api, since nnc::Tensor is the host tensor of
-// ir/base.
+// The C++ facade in the manner of PyTorch: is a device there, a tensor to the device, arithmetic there, the result back. Everything lives
+// in nnc::api, since nnc::Tensor is the host tensor of ir/base.
 //
-// Lazy: an operation only notes what is to be done, with the line of C++ that asked for it; the first read-back records the whole expression through frontend/trace, compiles it for its device
-// and runs it. What was compiled is kept by the hash of the graph, so the same expression over other values compiles once. A wrong operation gives a tensor that carries its error, and so does
-// all that is made of it; `read` returns it. Values that were read are kept and not computed again. Tensors may be copied freely; one thread at a time may use those that share an expression.
+// Lazy: an operation only notes what is to be done, with the line of C++ that asked for it; the first read-back records the whole
+// expression through frontend/trace, compiles it for its device and runs it. What was compiled is kept by the hash of the graph, so the
+// same expression over other values compiles once. A wrong operation gives a tensor that carries its error, and so does all that is made of
+// it; `read` returns it. Values that were read are kept and not computed again. Tensors may be copied freely; one thread at a time may use
+// those that share an expression.
 //
-// Host data goes to the device when a program runs and comes back when it is read: there is no device memory behind a Tensor yet. Training steps are modules with entries (frontend/trace,
-// passes/differentiate.h, runtime/session.h); this facade has no gradients.
+// Host data goes to the device when a program runs and comes back when it is read: there is no device memory behind a Tensor yet. Training
+// steps are modules with entries (frontend/trace, passes/differentiate.h, runtime/session.h); this facade has no gradients.
 
 #include <memory>
 #include <source_location>
@@ -55,9 +57,9 @@ class Tensor {
   Tensor to(const Device& device, Where where = Where::current()) const;
 
   bool ok() const;
-  DType dtype() const;                 // kInvalid where not ok
-  std::vector<int64_t> dims() const;   // empty where not ok
-  std::string device() const;          // "" for the host
+  DType dtype() const;                // kInvalid where not ok
+  std::vector<int64_t> dims() const;  // empty where not ok
+  std::string device() const;         // "" for the host
   // Computes what is outstanding, and brings the values to the host.
   Result<nnc::Tensor> read() const;
 
@@ -93,7 +95,9 @@ inline Tensor tanh(const Tensor& x, Where where = Where::current()) { return Ten
 inline Tensor sigmoid(const Tensor& x, Where where = Where::current()) { return Tensor::op(OpKind::kSigmoid, {x}, {}, where); }
 inline Tensor gelu(const Tensor& x, Where where = Where::current()) { return Tensor::op(OpKind::kGelu, {x}, {}, where); }
 inline Tensor exp(const Tensor& x, Where where = Where::current()) { return Tensor::op(OpKind::kExp, {x}, {}, where); }
-inline Tensor matmul(const Tensor& a, const Tensor& b, Where where = Where::current()) { return Tensor::op(OpKind::kMatMul, {a, b}, {}, where); }
+inline Tensor matmul(const Tensor& a, const Tensor& b, Where where = Where::current()) {
+  return Tensor::op(OpKind::kMatMul, {a, b}, {}, where);
+}
 
 // nnc::nn::Linear whose parameters are tensors on a device.
 class Linear {

@@ -1,6 +1,6 @@
 #pragma once
-// The text before the kernels of a CUDA unit: types, the meaning of the scalar operations, memory and thread primitives. One for a device, one for the emulator; what computes values
-// is the same text in both (device_common.inc).
+// The text before the kernels of a CUDA unit: types, the meaning of the scalar operations, memory and thread primitives. One for a device,
+// one for the emulator; what computes values is the same text in both (device_common.inc).
 
 #include <string>
 

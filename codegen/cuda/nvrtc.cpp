@@ -13,7 +13,8 @@ namespace nnc {
 namespace {
 
 // Every product and sum as the kernel has it: no contraction, IEEE division and square root, denormals kept.
-constexpr const char* kOptions[] = {"--std=c++17", "--fmad=false", "--ftz=false", "--prec-div=true", "--prec-sqrt=true", "--ptxas-options=-v", "--disable-warnings"};
+constexpr const char* kOptions[] = {"--std=c++17",      "--fmad=false",       "--ftz=false",       "--prec-div=true",
+                                    "--prec-sqrt=true", "--ptxas-options=-v", "--disable-warnings"};
 
 struct ProgramHolder {
   const nvrtc::Api& api;
@@ -112,7 +113,8 @@ Result<CudaCode> compile_cuda(const std::string& source, int sm, const NvrtcOpti
   NNC_ASSIGN(const nvrtc::Api* api, nvrtc::load(o.library));
   NNC_ASSIGN(const std::vector<int> known, architectures(*api));
   if (std::find(known.begin(), known.end(), sm) == known.end())
-    return Error(Code::kIncompatible, cat("NVRTC ", api->major, ".", api->minor, " does not compile for sm_", sm)).with("  it compiles for: " + join(known, ", ", [](int a) { return cat("sm_", a); }));
+    return Error(Code::kIncompatible, cat("NVRTC ", api->major, ".", api->minor, " does not compile for sm_", sm))
+        .with("  it compiles for: " + join(known, ", ", [](int a) { return cat("sm_", a); }));
   std::vector<std::string> options(std::begin(kOptions), std::end(kOptions));
   options.push_back(cat("--gpu-architecture=", o.ptx ? "compute_" : "sm_", sm));
   Sha256 h;

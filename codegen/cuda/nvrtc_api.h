@@ -1,5 +1,6 @@
 #pragma once
-// Our own declarations of NVRTC, so that the build needs no toolkit. tests/cuda_headers compares them with the toolkit's where one is found. The library is opened at run time.
+// Our own declarations of NVRTC, so that the build needs no toolkit. tests/cuda_headers compares them with the toolkit's where one is
+// found. The library is opened at run time.
 
 #include <cstddef>
 #include <string>
@@ -27,18 +28,20 @@ enum Status : int {
 };
 
 // X(member, symbol, parameters): every function that is used.
-#define NNC_NVRTC_FUNCTIONS(X)                                                                                                                                        \
-  X(version, nvrtcVersion, (int* major, int* minor))                                                                                                                  \
-  X(arch_count, nvrtcGetNumSupportedArchs, (int* count))                                                                                                              \
-  X(archs, nvrtcGetSupportedArchs, (int* archs))                                                                                                                      \
-  X(create, nvrtcCreateProgram, (Program* program, const char* source, const char* name, int header_count, const char* const* headers, const char* const* include_names)) \
-  X(destroy, nvrtcDestroyProgram, (Program* program))                                                                                                                 \
-  X(compile, nvrtcCompileProgram, (Program program, int option_count, const char* const* options))                                                                    \
-  X(ptx_size, nvrtcGetPTXSize, (Program program, size_t* size))                                                                                                       \
-  X(ptx, nvrtcGetPTX, (Program program, char* ptx))                                                                                                                   \
-  X(cubin_size, nvrtcGetCUBINSize, (Program program, size_t* size))                                                                                                   \
-  X(cubin, nvrtcGetCUBIN, (Program program, char* cubin))                                                                                                             \
-  X(log_size, nvrtcGetProgramLogSize, (Program program, size_t* size))                                                                                                \
+#define NNC_NVRTC_FUNCTIONS(X)                                                                              \
+  X(version, nvrtcVersion, (int* major, int* minor))                                                        \
+  X(arch_count, nvrtcGetNumSupportedArchs, (int* count))                                                    \
+  X(archs, nvrtcGetSupportedArchs, (int* archs))                                                            \
+  X(create, nvrtcCreateProgram,                                                                             \
+    (Program * program, const char* source, const char* name, int header_count, const char* const* headers, \
+     const char* const* include_names))                                                                     \
+  X(destroy, nvrtcDestroyProgram, (Program * program))                                                      \
+  X(compile, nvrtcCompileProgram, (Program program, int option_count, const char* const* options))          \
+  X(ptx_size, nvrtcGetPTXSize, (Program program, size_t * size))                                            \
+  X(ptx, nvrtcGetPTX, (Program program, char* ptx))                                                         \
+  X(cubin_size, nvrtcGetCUBINSize, (Program program, size_t * size))                                        \
+  X(cubin, nvrtcGetCUBIN, (Program program, char* cubin))                                                   \
+  X(log_size, nvrtcGetProgramLogSize, (Program program, size_t * size))                                     \
   X(log, nvrtcGetProgramLog, (Program program, char* log))
 
 struct Api {
@@ -49,8 +52,8 @@ struct Api {
   std::string path;  // as it was opened
 };
 
-// The library at `path`, or, if that is empty, the first of: $NNC_NVRTC (then that alone), /usr/local/cuda*/lib64, the wheels of Python's site folders, the loader's own path. Loaded once a process.
-// Code::kNoCompiler says what was looked for and which packages have it.
+// The library at `path`, or, if that is empty, the first of: $NNC_NVRTC (then that alone), /usr/local/cuda*/lib64, the wheels of Python's
+// site folders, the loader's own path. Loaded once a process. Code::kNoCompiler says what was looked for and which packages have it.
 Result<const Api*> load(const std::string& path = {});
 
 }  // namespace nnc::nvrtc

@@ -64,8 +64,8 @@ Result<std::unique_ptr<Api>> open(const std::string& path, std::string* why) {
   }
   auto api = std::make_unique<Api>();
   api->path = path;
-#define NNC_LOAD(member, symbol, parameters)                                        \
-  api->member = reinterpret_cast<decltype(api->member)>(dlsym(handle, #symbol));    \
+#define NNC_LOAD(member, symbol, parameters)                                     \
+  api->member = reinterpret_cast<decltype(api->member)>(dlsym(handle, #symbol)); \
   if (!api->member) return Error(Code::kNoCompiler, cat(path, " has no " #symbol));
   NNC_NVRTC_FUNCTIONS(NNC_LOAD)
 #undef NNC_LOAD
@@ -83,7 +83,9 @@ Result<std::unique_ptr<Api>> find(const std::string& path) {
     if (api) return api;
   }
   Error e(Code::kNoCompiler, "NVRTC was not found, CUDA kernels cannot be compiled");
-  std::string where = paths.size() == 1 ? paths[0] + " (" + why + ")" : cat(kNames[0], ", ", kNames[1], " in /usr/local/cuda*/lib64, Python's nvidia wheels and the loader's path");
+  std::string where = paths.size() == 1
+                          ? paths[0] + " (" + why + ")"
+                          : cat(kNames[0], ", ", kNames[1], " in /usr/local/cuda*/lib64, Python's nvidia wheels and the loader's path");
   return std::move(e)
       .with("  looked for: " + where)
       .with("  install:    apt-get install nvidia-cuda-toolkit, or pip install nvidia-cuda-nvrtc")

@@ -49,7 +49,9 @@ class EmuDevice final : public Device {
   }
 
   Result<std::unique_ptr<DeviceModule>> load(const ModuleSource& source) override {
-    if (source.code.empty()) return Error(Code::kNoDevice, "the cuda-emu device runs compiled kernels only").with("  compile with --target cuda-emu:sm_80, or take --target cpu:vm");
+    if (source.code.empty())
+      return Error(Code::kNoDevice, "the cuda-emu device runs compiled kernels only")
+          .with("  compile with --target cuda-emu:sm_80, or take --target cpu:vm");
     std::vector<std::string> names;
     for (const ModuleSource::Item& item : source.kernels) names.push_back(item.name);
     auto module = std::make_unique<EmulatedModule>();
@@ -63,7 +65,8 @@ class EmuDevice final : public Device {
     std::vector<EmuBuffer> buffers;
     for (size_t b = 0; b < args.buffer_count; ++b) buffers.push_back({args.buffers[b], args.bytes[b], nullptr});
     const EmuKernel& k = static_cast<const EmulatedKernel&>(kernel).kernel;
-    NNC_ASSIGN(const std::vector<EmuReport> reports, emu_launch(k, buffers, {args.dims, args.dim_count}, args.tasks, args.failure, options_));
+    NNC_ASSIGN(const std::vector<EmuReport> reports,
+               emu_launch(k, buffers, {args.dims, args.dim_count}, args.tasks, args.failure, options_));
     if (reports.empty()) return {};
     Error e(Code::kDeviceFailed, reports[0].text);
     for (size_t r = 1; r < reports.size(); ++r) e.context.push_back("  " + reports[r].text);
@@ -87,4 +90,6 @@ std::shared_ptr<Device> make_emu_device(const EmuOptions& options) { return std:
 }  // namespace nnc
 
 // What libnnc_emu.so gives: `*out`, a std::shared_ptr<nnc::Device> of the same build, becomes the device.
-extern "C" __attribute__((visibility("default"))) void nnc_emu_open(void* out) { *static_cast<std::shared_ptr<nnc::Device>*>(out) = nnc::make_emu_device(); }
+extern "C" __attribute__((visibility("default"))) void nnc_emu_open(void* out) {
+  *static_cast<std::shared_ptr<nnc::Device>*>(out) = nnc::make_emu_device();
+}

@@ -1,5 +1,6 @@
 #pragma once
-// The structures that generated code of the emulator shares with its runtime, as the runtime sees them; their one definition is codegen/emu/emu_abi.inc.
+// The structures that generated code of the emulator shares with its runtime, as the runtime sees them; their one definition is
+// codegen/emu/emu_abi.inc.
 
 #include <cstdint>
 

@@ -42,19 +42,29 @@ Result<std::unique_ptr<EmuModule>> EmuModule::load(ByteView code, std::span<cons
     if (!k.entry || !k.info) return Error(Code::kInvalidArtifact, cat("the emulated code has no kernel ", name));
     const emu::nnc_kernel_info& info = *k.info;
     if (info.version != emu::kAbiVersion || info.params > std::size(info.elem) || info.threads == 0 || info.threads > 1024)
-      return Error(Code::kInvalidArtifact, cat("the emulated code of kernel ", name, " is of another version")).with("  compile the model again");
-    k.shape = {name, static_cast<int>(info.threads), static_cast<int>(info.params), static_cast<int>(info.dims), info.shared_bytes, info.fibres != 0};
+      return Error(Code::kInvalidArtifact, cat("the emulated code of kernel ", name, " is of another version"))
+          .with("  compile the model again");
+    k.shape = {name,
+               static_cast<int>(info.threads),
+               static_cast<int>(info.params),
+               static_cast<int>(info.dims),
+               info.shared_bytes,
+               info.fibres != 0};
     for (const char* p = info.names; p < info.names + sizeof info.names && *p; p += std::strlen(p) + 1) k.names.emplace_back(p);
     loaded->kernels.push_back(std::move(k));
   }
   return std::unique_ptr<EmuModule>(new EmuModule(std::move(loaded)));
 }
 
-Result<std::vector<EmuReport>> emu_launch(const EmuKernel& kernel, std::span<const EmuBuffer> buffers, std::span<const int64_t> dims, int64_t tasks, CheckFailure* failure, const EmuOptions& options) {
+Result<std::vector<EmuReport>> emu_launch(const EmuKernel& kernel, std::span<const EmuBuffer> buffers, std::span<const int64_t> dims,
+                                          int64_t tasks, CheckFailure* failure, const EmuOptions& options) {
   const emu::nnc_kernel_info& info = *kernel.info;
   if (buffers.size() != info.params || dims.size() != info.dims)
-    return Error(Code::kInternal, cat("kernel ", kernel.shape.name, " launched with ", buffers.size(), " buffers and ", dims.size(), " dims, it has ", info.params, " and ", info.dims));
-  if (tasks < 0 || tasks > INT32_MAX) return Error(Code::kDeviceFailed, cat("kernel ", kernel.shape.name, " launched with ", tasks, " blocks; a grid has at most 2147483647"));
+    return Error(Code::kInternal, cat("kernel ", kernel.shape.name, " launched with ", buffers.size(), " buffers and ", dims.size(),
+                                      " dims, it has ", info.params, " and ", info.dims));
+  if (tasks < 0 || tasks > INT32_MAX)
+    return Error(Code::kDeviceFailed,
+                 cat("kernel ", kernel.shape.name, " launched with ", tasks, " blocks; a grid has at most 2147483647"));
   if (tasks == 0) return std::vector<EmuReport>();
   static std::mutex mutex;
   static emu::EmuPool pool;

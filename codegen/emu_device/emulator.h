@@ -1,7 +1,8 @@
 #pragma once
-// The emulator of CUDA kernels: loads host code made from CUDA text and runs launches block by block, in a seeded random order, with every access checked. Threads of kernels that never meet run one
-// after another; the others are fibres that run in lock step of their barriers and warp operations. One launch at a time in a process. What is found is a report; memory stays safe, whatever the kernel does
-// within its checked accesses.
+// The emulator of CUDA kernels: loads host code made from CUDA text and runs launches block by block, in a seeded random order, with every
+// access checked. Threads of kernels that never meet run one after another; the others are fibres that run in lock step of their barriers
+// and warp operations. One launch at a time in a process. What is found is a report; memory stays safe, whatever the kernel does within its
+// checked accesses.
 
 #include <memory>
 #include <span>
@@ -30,9 +31,9 @@ struct EmuBuffer {
 
 // Bounds, alignment and meeting points are always checked; the rest can be left out for speed.
 struct EmuOptions {
-  uint64_t seed = 1;            // order of blocks, warps and threads
-  bool races = true;            // and reads of shared memory that nothing was written to, early reads of asynchronous copies
-  bool initialisation = true;   // reads of global memory that nothing was written to
+  uint64_t seed = 1;           // order of blocks, warps and threads
+  bool races = true;           // and reads of shared memory that nothing was written to, early reads of asynchronous copies
+  bool initialisation = true;  // reads of global memory that nothing was written to
   size_t max_reports = 8;
 };
 
@@ -60,6 +61,7 @@ class EmuModule {
 };
 
 // Runs `tasks` blocks. The reports, none for a clean run; an error when the launch does not fit the kernel.
-Result<std::vector<EmuReport>> emu_launch(const EmuKernel& kernel, std::span<const EmuBuffer> buffers, std::span<const int64_t> dims, int64_t tasks, CheckFailure* failure, const EmuOptions& options = {});
+Result<std::vector<EmuReport>> emu_launch(const EmuKernel& kernel, std::span<const EmuBuffer> buffers, std::span<const int64_t> dims,
+                                          int64_t tasks, CheckFailure* failure, const EmuOptions& options = {});
 
 }  // namespace nnc

@@ -6,7 +6,8 @@
 #include <sanitizer/common_interface_defs.h>
 #endif
 
-// Saves the callee-saved registers and the stack pointer, takes the other's. The control words of the floating-point units are the same everywhere here.
+// Saves the callee-saved registers and the stack pointer, takes the other's. The control words of the floating-point units are the same
+// everywhere here.
 asm(R"(
   .text
   .hidden nnc_emu_switch
@@ -51,7 +52,8 @@ constexpr size_t kGuard = 4096;
 }  // namespace
 
 void Fibre::start(void (*entry)(void*), void* argument) {
-  // As nnc_emu_switch leaves a stack: r15, r14, r13, r12, rbx, rbp, return address; aligned so that `begin` calls as the calling convention wants.
+  // As nnc_emu_switch leaves a stack: r15, r14, r13, r12, rbx, rbp, return address; aligned so that `begin` calls as the calling convention
+  // wants.
   void** top = reinterpret_cast<void**>(stack_ + size_ - 64);
   void** sp = top - 7;
   for (int i = 0; i < 7; ++i) sp[i] = nullptr;

@@ -1,6 +1,6 @@
 #pragma once
-// Fibres: stacks that the emulator switches between by itself. Pooled: a stack once made serves every later block. No exceptions and no destructors cross a switch, so a fibre that is left
-// for good needs no unwinding.
+// Fibres: stacks that the emulator switches between by itself. Pooled: a stack once made serves every later block. No exceptions and no
+// destructors cross a switch, so a fibre that is left for good needs no unwinding.
 
 #include <cstddef>
 #include <memory>

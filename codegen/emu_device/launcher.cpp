@@ -10,8 +10,14 @@
 namespace nnc {
 
 std::string_view emu_fault_name(EmuFault f) {
-  static constexpr std::string_view kNames[] = {"access outside the buffer", "misaligned access", "read of memory that nothing was written to", "data race", "read before an asynchronous copy has landed",
-                                                "divergent barrier", "warp operation without all lanes", "buffer smaller than the kernel wants"};
+  static constexpr std::string_view kNames[] = {"access outside the buffer",
+                                                "misaligned access",
+                                                "read of memory that nothing was written to",
+                                                "data race",
+                                                "read before an asynchronous copy has landed",
+                                                "divergent barrier",
+                                                "warp operation without all lanes",
+                                                "buffer smaller than the kernel wants"};
   return kNames[static_cast<size_t>(f)];
 }
 
@@ -22,7 +28,9 @@ namespace {
 constexpr u64 kBlockNumbers = u64(1) << (64 - kBlockShift);
 constexpr u64 kWriteMark = 8;  // in the record that a race report carries
 
-void on_report(nnc_block* b, u32 kind, const nnc_ref* buffer, i64 index, u64 other, u32) { static_cast<Launcher*>(b)->fault(kind, buffer, index, other); }
+void on_report(nnc_block* b, u32 kind, const nnc_ref* buffer, i64 index, u64 other, u32) {
+  static_cast<Launcher*>(b)->fault(kind, buffer, index, other);
+}
 void on_sync(nnc_block* b, u32 kind, u32 line) { static_cast<Launcher*>(b)->meet(kind, line); }
 void on_copy(nnc_block* b, const nnc_ref* to, i64 to_index, const nnc_ref* from, i64 from_index, u32 bytes, u32 on) {
   static_cast<Launcher*>(b)->start_copy(*to, to_index, *from, from_index, bytes, on != 0);
@@ -92,7 +100,8 @@ Status Launcher::prepare(std::span<const EmuBuffer> buffers, std::span<const int
   const nnc_kernel_info& info = *kernel_.info;
   for (u32 i = 0; i < info.params; ++i) {
     const EmuBuffer& b = buffers[i];
-    refs_.push_back({b.data, b.bytes / info.elem[i], nullptr, options_.initialisation ? reinterpret_cast<u64*>(b.written) : nullptr, 2, i, info.elem[i], 0});
+    refs_.push_back({b.data, b.bytes / info.elem[i], nullptr, options_.initialisation ? reinterpret_cast<u64*>(b.written) : nullptr, 2, i,
+                     info.elem[i], 0});
   }
   if (pool_.next_block + static_cast<u64>(tasks_) >= kBlockNumbers) pool_.forget();
   if (options_.races) shadow_globals(buffers);
@@ -157,7 +166,8 @@ void Launcher::thread_main(void* self) {
 
 void Launcher::resume(u32 t) {
   thread = t;
-  me = (me >> kBlockShift << kBlockShift) | (epoch_ & 0x3fff) << kEpochShift | (warp_epoch_[t / kWarpSize] & 0xfff) << kWarpEpochShift | u64(t) << kThreadShift;
+  me = (me >> kBlockShift << kBlockShift) | (epoch_ & 0x3fff) << kEpochShift | (warp_epoch_[t / kWarpSize] & 0xfff) << kWarpEpochShift |
+       u64(t) << kThreadShift;
   slot = &pool_.threads[t].slot;
   pool_.fibres[t].resume();
 }
@@ -179,8 +189,10 @@ void Launcher::run_fibre_block(u64 order) {
     for (u32 t = 1; t < threads; ++t) {
       const EmuThread& other = pool_.threads[t];
       if (other.state == lead.state && (lead.state == EmuThread::kDone || other.line == lead.line)) continue;
-      add_report(EmuFault::kDivergentBarrier, cat("thread ", lead.state == EmuThread::kDone ? t : 0, " waits at the barrier of line ", lead.state == EmuThread::kDone ? other.line : lead.line, ", thread ",
-                                                  lead.state == EmuThread::kDone ? 0 : t, lead.state == other.state ? " at another" : " has ended", "; block ", task));
+      add_report(EmuFault::kDivergentBarrier,
+                 cat("thread ", lead.state == EmuThread::kDone ? t : 0, " waits at the barrier of line ",
+                     lead.state == EmuThread::kDone ? other.line : lead.line, ", thread ", lead.state == EmuThread::kDone ? 0 : t,
+                     lead.state == other.state ? " at another" : " has ended", "; block ", task));
       given_up_ = true;
       return;
     }
@@ -207,16 +219,21 @@ bool Launcher::run_warp(u32 warp, u64 order) {
     }
     if (odd != 0) {
       const EmuThread& other = pool_.threads[base + odd];
-      const EmuThread& waiting = lead.state == EmuThread::kWaiting && (lead.kind != kBlockBarrier || other.state == EmuThread::kDone || other.kind == kBlockBarrier) ? lead : other;
+      const EmuThread& waiting = lead.state == EmuThread::kWaiting &&
+                                         (lead.kind != kBlockBarrier || other.state == EmuThread::kDone || other.kind == kBlockBarrier)
+                                     ? lead
+                                     : other;
       const u32 absent = &waiting == &lead ? odd : 0;
       const bool barrier = waiting.kind == kBlockBarrier;
       add_report(barrier ? EmuFault::kDivergentBarrier : EmuFault::kWarpMask,
-                 cat(barrier ? "a barrier" : "a warp operation that names all lanes", " at line ", waiting.line, " is not reached by thread ", base + absent, "; block ", task));
+                 cat(barrier ? "a barrier" : "a warp operation that names all lanes", " at line ", waiting.line,
+                     " is not reached by thread ", base + absent, "; block ", task));
       given_up_ = true;
       return false;
     }
     if (lead.state == EmuThread::kDone || lead.kind == kBlockBarrier) return true;
-    if (count < kWarpSize) add_report(EmuFault::kWarpMask, cat("a warp operation at line ", lead.line, " names all 32 lanes, but the last warp has ", count));
+    if (count < kWarpSize)
+      add_report(EmuFault::kWarpMask, cat("a warp operation at line ", lead.line, " names all 32 lanes, but the last warp has ", count));
     exchange(warp, lead.kind);
     for (u32 i = 0; i < count; ++i) pool_.threads[base + i].state = EmuThread::kReady;
   }
@@ -292,7 +309,8 @@ void Launcher::land(const PendingCopy& c) {
     u32 kind = kRace;
     u64 bad = 0;
     if (c.from.words)
-      for (u32 k = 0; k < c.bytes >> c.from.shift; ++k) bad |= nnc_read_word<false>(c.from.words[(at >> c.from.shift) + k], me, first, &kind);
+      for (u32 k = 0; k < c.bytes >> c.from.shift; ++k)
+        bad |= nnc_read_word<false>(c.from.words[(at >> c.from.shift) + k], me, first, &kind);
     if (bad) fault(kind, &c.from, c.from_index, bad);
     if (c.from.written)
       for (i64 b = at; b < at + c.bytes; ++b)
@@ -339,17 +357,26 @@ std::string Launcher::thread_text(u64 record) const {
 }
 
 void Launcher::fault(u32 kind, const nnc_ref* r, i64 index, u64 other) {
-  if (std::find(reported_.begin(), reported_.end(), std::pair<EmuFault, u32>(static_cast<EmuFault>(kind), r->number)) != reported_.end()) return;
+  if (std::find(reported_.begin(), reported_.end(), std::pair<EmuFault, u32>(static_cast<EmuFault>(kind), r->number)) != reported_.end())
+    return;
   const std::string by = cat("thread ", thread, " of block ", task);
   const auto f = static_cast<EmuFault>(kind);
   switch (f) {
     case EmuFault::kOutOfBounds:
-      return add_report(f, cat(other >> 32 ? "write" : "read", " of ", static_cast<u32>(other), " elements at ", index, " of ", buffer_text(*r), ", which has ", r->count, "; ", by), r->number);
-    case EmuFault::kMisaligned: return add_report(f, cat(static_cast<u32>(other), " bytes at element ", index, " of ", buffer_text(*r), "; ", by), r->number);
+      return add_report(f,
+                        cat(other >> 32 ? "write" : "read", " of ", static_cast<u32>(other), " elements at ", index, " of ",
+                            buffer_text(*r), ", which has ", r->count, "; ", by),
+                        r->number);
+    case EmuFault::kMisaligned:
+      return add_report(f, cat(static_cast<u32>(other), " bytes at element ", index, " of ", buffer_text(*r), "; ", by), r->number);
     case EmuFault::kUninitialised: return add_report(f, cat("element ", index, " of ", buffer_text(*r), "; ", by), r->number);
-    case EmuFault::kEarlyRead: return add_report(f, cat("element ", index, " of ", buffer_text(*r), "; ", by, ", the copy is of ", thread_text(other)), r->number);
+    case EmuFault::kEarlyRead:
+      return add_report(f, cat("element ", index, " of ", buffer_text(*r), "; ", by, ", the copy is of ", thread_text(other)), r->number);
     case EmuFault::kRace:
-      return add_report(f, cat("element ", index, " of ", buffer_text(*r), other & kWriteMark ? " written by " : " read by ", by, " and accessed by ", thread_text(other), " with no barrier between"), r->number);
+      return add_report(f,
+                        cat("element ", index, " of ", buffer_text(*r), other & kWriteMark ? " written by " : " read by ", by,
+                            " and accessed by ", thread_text(other), " with no barrier between"),
+                        r->number);
     case EmuFault::kExtent: return add_report(f, cat(buffer_text(*r), " has ", r->count, " elements, the kernel wants ", index), r->number);
     default: return add_report(f, by, r->number);
   }

@@ -51,7 +51,8 @@ class Shuffled {
   u64 n_, a_ = 1, b_ = 0;
 };
 
-// Kept between launches: stacks and shadow memory. Records in shadow memory carry block numbers that only grow, so it is not cleared in between.
+// Kept between launches: stacks and shadow memory. Records in shadow memory carry block numbers that only grow, so it is not cleared in
+// between.
 struct EmuPool {
   FibrePool fibres;
   std::vector<EmuThread> threads;
@@ -79,7 +80,7 @@ class Launcher : public nnc_block {
   void shadow_globals(std::span<const EmuBuffer> buffers);
   void run_plain_block(u64 order);
   void run_fibre_block(u64 order);
-  bool run_warp(u32 warp, u64 order);   // to the block's next barrier or the end; false: the launch is given up
+  bool run_warp(u32 warp, u64 order);  // to the block's next barrier or the end; false: the launch is given up
   void resume(u32 t);
   void exchange(u32 warp, u32 kind);
   void land(const PendingCopy& c);
@@ -96,8 +97,8 @@ class Launcher : public nnc_block {
   Shuffled blocks_;
   std::vector<nnc_ref> refs_;
   std::vector<i64> dims_;
-  u64 epoch_ = 0;                 // block barriers passed
-  std::vector<u64> warp_epoch_;   // warp barriers passed since
+  u64 epoch_ = 0;                // block barriers passed
+  std::vector<u64> warp_epoch_;  // warp barriers passed since
   bool given_up_ = false;
   std::vector<std::pair<EmuFault, u32>> reported_;
 };

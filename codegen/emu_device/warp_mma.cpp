@@ -1,4 +1,5 @@
-// The twin of the matrix instructions: tiles are put together from the lanes' elements by the one table of layouts, multiplied in the order that the kernel interpreter has, and spread again.
+// The twin of the matrix instructions: tiles are put together from the lanes' elements by the one table of layouts, multiplied in the order
+// that the kernel interpreter has, and spread again.
 
 #include <cmath>
 #include <cstring>
@@ -15,8 +16,9 @@ struct MmaType {
   DType a, b;
 };
 // By the number that the emulating header gives each instruction.
-constexpr MmaType kTypes[] = {{16, DType::kF16, DType::kF16}, {16, DType::kBF16, DType::kBF16}, {8, DType::kF32, DType::kF32}, {32, DType::kI8, DType::kI8},
-                              {32, DType::kU8, DType::kI8},   {32, DType::kI8, DType::kU8},     {32, DType::kU8, DType::kU8}};
+constexpr MmaType kTypes[] = {{16, DType::kF16, DType::kF16}, {16, DType::kBF16, DType::kBF16}, {8, DType::kF32, DType::kF32},
+                              {32, DType::kI8, DType::kI8},   {32, DType::kU8, DType::kI8},     {32, DType::kI8, DType::kU8},
+                              {32, DType::kU8, DType::kU8}};
 
 template <class T> T element(const void* p, int i) {
   T v;
@@ -33,7 +35,8 @@ float real_element(DType t, const void* p, int i) {
 }
 int32_t whole_element(DType t, const void* p, int i) { return t == DType::kU8 ? element<uint8_t>(p, i) : element<int8_t>(p, i); }
 
-template <class T, class Read> void gather(nnc_slot* const* lanes, const FragShape& shape, const void* (*of)(const nnc_slot&), T* tile, Read&& read) {
+template <class T, class Read>
+void gather(nnc_slot* const* lanes, const FragShape& shape, const void* (*of)(const nnc_slot&), T* tile, Read&& read) {
   const int cols = frag_cols(shape);
   for (int lane = 0; lane < 32; ++lane)
     for (int e = 0; e < frag_elements(shape); ++e) {
@@ -66,7 +69,8 @@ void warp_mma(nnc_slot* const* lanes, u32 types) {
     gather(lanes, c_shape, slot_c, c, element<int32_t>);
     for (int r = 0; r < 16; ++r)
       for (int n = 0; n < 8; ++n)
-        for (int k = 0; k < depth; ++k) c[r * 8 + n] = static_cast<int32_t>(static_cast<uint32_t>(c[r * 8 + n]) + static_cast<uint32_t>(a[r * depth + k] * b[k * 8 + n]));
+        for (int k = 0; k < depth; ++k)
+          c[r * 8 + n] = static_cast<int32_t>(static_cast<uint32_t>(c[r * 8 + n]) + static_cast<uint32_t>(a[r * depth + k] * b[k * 8 + n]));
     scatter(lanes, c_shape, c);
     return;
   }

@@ -22,8 +22,10 @@ Error broken(const std::string& name, std::string what) {
 // The next number of a PNM head, past blanks and comments.
 bool read_number(std::string_view text, size_t* at, int64_t* out) {
   while (*at < text.size() && (std::isspace(static_cast<unsigned char>(text[*at])) != 0 || text[*at] == '#')) {
-    if (text[*at] == '#') *at = std::min(text.find('\n', *at), text.size());
-    else ++*at;
+    if (text[*at] == '#')
+      *at = std::min(text.find('\n', *at), text.size());
+    else
+      ++*at;
   }
   const size_t begin = *at;
   while (*at < text.size() && text[*at] >= '0' && text[*at] <= '9') ++*at;
@@ -37,7 +39,8 @@ Result<Picture> read_pnm(ByteView bytes, const std::string& name) {
   size_t at = 2;
   int64_t most = 0;
   Picture p;
-  if (!read_number(text, &at, &p.width) || !read_number(text, &at, &p.height) || !read_number(text, &at, &most) || p.width < 1 || p.height < 1 || p.width > 65535 || p.height > 65535 || most < 1 || most > 65535)
+  if (!read_number(text, &at, &p.width) || !read_number(text, &at, &p.height) || !read_number(text, &at, &most) || p.width < 1 ||
+      p.height < 1 || p.width > 65535 || p.height > 65535 || most < 1 || most > 65535)
     return broken(name, "the head of the picture is broken");
   ++at;  // one blank
   const int64_t size = most > 255 ? 2 : 1, needed = p.width * p.height * channels * size;
@@ -63,7 +66,8 @@ std::vector<Taps> taps_for(int64_t from, int64_t to) {
   std::vector<Taps> out;
   for (int64_t k = 0; k < to; ++k) {
     const double center = (static_cast<double>(k) + 0.5) * ratio;
-    const auto lo = std::max<int64_t>(0, static_cast<int64_t>(std::floor(center - support))), hi = std::min<int64_t>(from - 1, static_cast<int64_t>(std::ceil(center + support)));
+    const auto lo = std::max<int64_t>(0, static_cast<int64_t>(std::floor(center - support))),
+               hi = std::min<int64_t>(from - 1, static_cast<int64_t>(std::ceil(center + support)));
     Taps t{lo, {}};
     double sum = 0;
     for (int64_t i = lo; i <= hi; ++i) {
@@ -101,7 +105,8 @@ Picture scale(const Picture& p, int64_t width, int64_t height) {
       for (int64_t c = 0; c < 3; ++c) {
         const Taps& t = columns[static_cast<size_t>(x)];
         float sum = 0;
-        for (size_t k = 0; k < t.weights.size(); ++k) sum += t.weights[k] * static_cast<float>(p.at(t.first + static_cast<int64_t>(k), y)[c]);
+        for (size_t k = 0; k < t.weights.size(); ++k)
+          sum += t.weights[k] * static_cast<float>(p.at(t.first + static_cast<int64_t>(k), y)[c]);
         half[static_cast<size_t>((y * width + x) * 3 + c)] = sum;
       }
   Picture out{width, height, std::vector<uint8_t>(static_cast<size_t>(width * height * 3))};
@@ -109,7 +114,8 @@ Picture scale(const Picture& p, int64_t width, int64_t height) {
     const Taps& t = rows[static_cast<size_t>(y)];
     for (int64_t k = 0; k < width * 3; ++k) {
       float sum = 0;
-      for (size_t r = 0; r < t.weights.size(); ++r) sum += t.weights[r] * half[static_cast<size_t>((t.first + static_cast<int64_t>(r)) * width * 3 + k)];
+      for (size_t r = 0; r < t.weights.size(); ++r)
+        sum += t.weights[r] * half[static_cast<size_t>((t.first + static_cast<int64_t>(r)) * width * 3 + k)];
       out.rgb[static_cast<size_t>(y * width * 3 + k)] = static_cast<uint8_t>(std::clamp(std::lround(sum), 0L, 255L));
     }
   }

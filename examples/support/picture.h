@@ -1,5 +1,6 @@
 #pragma once
-// Pictures: PNG (every colour type and depth, interlaced too) and PGM or PPM files as 8-bit RGB, transparent parts on white; cutting and scaling.
+// Pictures: PNG (every colour type and depth, interlaced too) and PGM or PPM files as 8-bit RGB, transparent parts on white; cutting and
+// scaling.
 
 #include <cstdint>
 #include <string>

@@ -63,13 +63,15 @@ class PngReader {
   Status read_head(ByteView b) {
     if (b.size() != 13) return broken("the head of the picture is broken");
     head_ = {big(b, 0), big(b, 4), b[8], b[9], b[12]};
-    const bool depth_fits = head_.color == 0   ? head_.depth == 1 || head_.depth == 2 || head_.depth == 4 || head_.depth == 8 || head_.depth == 16
+    const bool depth_fits = head_.color == 0
+                                ? head_.depth == 1 || head_.depth == 2 || head_.depth == 4 || head_.depth == 8 || head_.depth == 16
                             : head_.color == 3 ? head_.depth == 1 || head_.depth == 2 || head_.depth == 4 || head_.depth == 8
                                                : head_.depth == 8 || head_.depth == 16;
     const bool color_fits = head_.color == 0 || head_.color == 2 || head_.color == 3 || head_.color == 4 || head_.color == 6;
     if (!depth_fits || !color_fits || b[10] != 0 || b[11] != 0 || head_.interlace > 1) return broken("the head of the picture is broken");
     constexpr int64_t kMostPixels = 100'000'000;
-    if (head_.width < 1 || head_.height < 1 || head_.width > kMostPixels / head_.height) return broken(cat("a picture of ", head_.width, " x ", head_.height, " pixels"));
+    if (head_.width < 1 || head_.height < 1 || head_.width > kMostPixels / head_.height)
+      return broken(cat("a picture of ", head_.width, " x ", head_.height, " pixels"));
     return {};
   }
 
@@ -80,13 +82,19 @@ class PngReader {
       if (size > bytes_.size() - at - 12) return broken("the picture is cut off");
       const std::string_view id = text_of(bytes_.subspan(at + 4, 4));
       const ByteView body = bytes_.subspan(at + 8, size);
-      if (crc32(0, bytes_.data() + at + 4, static_cast<uInt>(size + 4)) != big(bytes_, at + 8 + size)) return broken(cat("a checksum does not hold, at byte ", at));
+      if (crc32(0, bytes_.data() + at + 4, static_cast<uInt>(size + 4)) != big(bytes_, at + 8 + size))
+        return broken(cat("a checksum does not hold, at byte ", at));
       if (head_.width == 0 && id != "IHDR") return broken("the picture has no head");
-      if (id == "IHDR") NNC_TRY(read_head(body));
-      else if (id == "PLTE") palette_.assign(body.begin(), body.end());
-      else if (id == "tRNS") alpha_.assign(body.begin(), body.end());
-      else if (id == "IDAT") data_.insert(data_.end(), body.begin(), body.end());
-      else if (id == "IEND") return {};
+      if (id == "IHDR")
+        NNC_TRY(read_head(body));
+      else if (id == "PLTE")
+        palette_.assign(body.begin(), body.end());
+      else if (id == "tRNS")
+        alpha_.assign(body.begin(), body.end());
+      else if (id == "IDAT")
+        data_.insert(data_.end(), body.begin(), body.end());
+      else if (id == "IEND")
+        return {};
       at += 12 + size;
     }
   }
@@ -96,7 +104,8 @@ class PngReader {
     const int64_t step = std::max<int64_t>(1, head_.channels() * head_.depth / 8);
     if (filter > 4) return broken("a row of the picture is broken");
     for (int64_t k = 0; k < n; ++k) {
-      const int a = k >= step ? row[k - step] : 0, b = above != nullptr ? above[k] : 0, c = above != nullptr && k >= step ? above[k - step] : 0;
+      const int a = k >= step ? row[k - step] : 0, b = above != nullptr ? above[k] : 0,
+                c = above != nullptr && k >= step ? above[k - step] : 0;
       int add = 0;
       if (filter == 1) add = a;
       if (filter == 2) add = b;

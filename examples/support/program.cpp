@@ -15,7 +15,10 @@ namespace nnc::example {
 
 Result<CommandLine> parse_command_line(int argc, char** argv, std::string_view about, const std::vector<std::string>& own) {
   CommandLine out;
-  const Error usage = Error(Code::kUsage, std::string(about)).with(cat("usage: ", argc > 0 ? argv[0] : "program", " --model M.onnx|M.nnb [--device cpu|cuda-emu] [--dump-input F.npz]", join(own, "", [](const std::string& f) { return cat(" [--", f, " X]"); }), " FILE"));
+  const Error usage =
+      Error(Code::kUsage, std::string(about))
+          .with(cat("usage: ", argc > 0 ? argv[0] : "program", " --model M.onnx|M.nnb [--device cpu|cuda-emu] [--dump-input F.npz]",
+                    join(own, "", [](const std::string& f) { return cat(" [--", f, " X]"); }), " FILE"));
   std::map<std::string, std::string*> flags = {{"--model", &out.model}, {"--device", &out.device}, {"--dump-input", &out.dump_input}};
   for (const std::string& f : own) flags[cat("--", f)] = &out.more[f];
   for (int k = 1; k < argc; ++k) {

@@ -16,7 +16,8 @@ struct CommandLine {
   std::string model, device = "cpu", dump_input, file;
   std::map<std::string, std::string> more;  // flags of the program itself
 };
-// `--model M --device D --dump-input F.npz FILE`, and the flags in `own`, each with a value. Prints usage and an error when the words are wrong.
+// `--model M --device D --dump-input F.npz FILE`, and the flags in `own`, each with a value. Prints usage and an error when the words are
+// wrong.
 Result<CommandLine> parse_command_line(int argc, char** argv, std::string_view about, const std::vector<std::string>& own = {});
 // For the end of main: prints the error and gives the exit code.
 int finish(const Result<int>& outcome);

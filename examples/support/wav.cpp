@@ -45,7 +45,8 @@ Result<Sound> read_wav(ByteView bytes, const std::string& name) {
     return e;
   };
   const std::string_view text = text_of(bytes);
-  if (bytes.size() < 12 || !text.starts_with("RIFF") || text.substr(8, 4) != "WAVE") return broken("no WAV file").with("try: convert it, for instance with ffmpeg -i FILE -ac 1 -ar 16000 out.wav");
+  if (bytes.size() < 12 || !text.starts_with("RIFF") || text.substr(8, 4) != "WAVE")
+    return broken("no WAV file").with("try: convert it, for instance with ffmpeg -i FILE -ac 1 -ar 16000 out.wav");
   Format f;
   ByteView data;
   bool has_format = false, has_data = false;
@@ -66,13 +67,16 @@ Result<Sound> read_wav(ByteView bytes, const std::string& name) {
     at += 8 + size + (size & 1);
   }
   if (!has_format || !has_data) return broken("the file holds no sound");
-  const bool pcm = f.tag == kPcm && (f.bits == 8 || f.bits == 16 || f.bits == 24 || f.bits == 32), real = f.tag == kFloat && (f.bits == 32 || f.bits == 64);
+  const bool pcm = f.tag == kPcm && (f.bits == 8 || f.bits == 16 || f.bits == 24 || f.bits == 32),
+             real = f.tag == kFloat && (f.bits == 32 || f.bits == 64);
   if (!pcm && !real) {
-    Error e(Code::kUnsupportedOp, cat("sound of format ", f.tag, " with ", f.bits, " bits: PCM of 8, 16, 24 or 32 bits or floats expected"));
+    Error e(Code::kUnsupportedOp,
+            cat("sound of format ", f.tag, " with ", f.bits, " bits: PCM of 8, 16, 24 or 32 bits or floats expected"));
     e.place.file = name;
     return e;
   }
-  if (f.channels == 0 || f.channels > 64 || f.rate < 1000 || f.rate > 1'000'000 || f.block != f.channels * f.bits / 8) return broken(cat(f.channels, " channels at ", f.rate, " Hz, ", f.block, " bytes each: not possible"));
+  if (f.channels == 0 || f.channels > 64 || f.rate < 1000 || f.rate > 1'000'000 || f.block != f.channels * f.bits / 8)
+    return broken(cat(f.channels, " channels at ", f.rate, " Hz, ", f.block, " bytes each: not possible"));
   Sound out;
   out.rate = f.rate;
   out.samples.resize(data.size() / f.block);
@@ -90,9 +94,9 @@ std::vector<float> resample(const std::vector<float>& samples, int64_t from, int
   const int64_t common = std::gcd(from, to), up = to / common, down = from / common;
   const auto n = static_cast<int64_t>(samples.size());
   const int64_t length = (n * up + down - 1) / down;
-  constexpr double kZeros = 16;                                       // of the sinc on each side
+  constexpr double kZeros = 16;  // of the sinc on each side
   const double cutoff = 0.95 * std::min(1.0, static_cast<double>(to) / static_cast<double>(from));
-  const double half = kZeros / cutoff;                                // in samples of the source
+  const double half = kZeros / cutoff;  // in samples of the source
   const auto taps = static_cast<int64_t>(std::floor(2 * half)) + 1;
   // Positions between source samples repeat with a period of `up`; the filter of each is made once.
   std::vector<std::vector<float>> filters(static_cast<size_t>(up));
@@ -104,7 +108,8 @@ std::vector<float> resample(const std::vector<float>& samples, int64_t from, int
     std::vector<double> weights;
     for (int64_t t = 0; t < taps; ++t) {
       const double x = static_cast<double>(t) - std::floor(half) - fraction;
-      const double angle = std::numbers::pi * x * cutoff, window = std::abs(x) >= half ? 0 : 0.5 + 0.5 * std::cos(std::numbers::pi * x / half);
+      const double angle = std::numbers::pi * x * cutoff,
+                   window = std::abs(x) >= half ? 0 : 0.5 + 0.5 * std::cos(std::numbers::pi * x / half);
       weights.push_back((std::abs(angle) < 1e-9 ? 1.0 : std::sin(angle) / angle) * window);
       sum += weights.back();
     }
@@ -117,7 +122,8 @@ std::vector<float> resample(const std::vector<float>& samples, int64_t from, int
     const std::vector<float>& f = filter_for(position % up);
     const int64_t first = whole - static_cast<int64_t>(std::floor(half));
     double sum = 0;
-    for (int64_t t = std::max<int64_t>(0, -first); t < taps && first + t < n; ++t) sum += static_cast<double>(f[static_cast<size_t>(t)]) * static_cast<double>(samples[static_cast<size_t>(first + t)]);
+    for (int64_t t = std::max<int64_t>(0, -first); t < taps && first + t < n; ++t)
+      sum += static_cast<double>(f[static_cast<size_t>(t)]) * static_cast<double>(samples[static_cast<size_t>(first + t)]);
     out[static_cast<size_t>(k)] = static_cast<float>(sum);
   }
   return out;

@@ -1,5 +1,6 @@
 #pragma once
-// Recordings: WAV files (PCM of 8 to 32 bits, floats of 32 and 64; any number of channels, which are averaged), and another sampling rate for a signal.
+// Recordings: WAV files (PCM of 8 to 32 bits, floats of 32 and 64; any number of channels, which are averaged), and another sampling rate
+// for a signal.
 
 #include <string>
 #include <vector>

@@ -1,5 +1,6 @@
 #pragma once
-// Layers with PyTorch's names, defaults and initialisation. A layer owns the initial values of its parameters as host tensors and records its forward step into a trace; it knows no device.
+// Layers with PyTorch's names, defaults and initialisation. A layer owns the initial values of its parameters as host tensors and records
+// its forward step into a trace; it knows no device.
 
 #include <cstdint>
 #include <string>
@@ -8,7 +9,8 @@
 
 namespace nnc::nn {
 
-// Where initial values come from: Philox under one key, a stream for each tensor in the order of their making, so that equal programs give equal models on every machine.
+// Where initial values come from: Philox under one key, a stream for each tensor in the order of their making, so that equal programs give
+// equal models on every machine.
 class Generator {
  public:
   explicit Generator(uint64_t seed = 0) : key_(seed) {}

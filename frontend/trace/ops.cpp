@@ -31,7 +31,8 @@ Value reduced(std::string_view kind, const Value& x, std::vector<int64_t> axes, 
     x.trace()->fail(std::move(all).error(), where);
     return x.trace()->value({});
   }
-  return x.trace()->op(OpKind::kReduce, {x}, {{"kind", std::string(kind)}, {"axes", std::move(*all)}, {"keepdims", int64_t(keepdims)}}, where);
+  return x.trace()->op(OpKind::kReduce, {x}, {{"kind", std::string(kind)}, {"axes", std::move(*all)}, {"keepdims", int64_t(keepdims)}},
+                       where);
 }
 
 Value soft(const Value& x, int64_t axis, bool log, Where where) {
@@ -79,7 +80,9 @@ Value softmax(Value x, int64_t axis, Where where) { return soft(x, axis, false, 
 Value log_softmax(Value x, int64_t axis, Where where) { return soft(x, axis, true, where); }
 Value sum(Value x, std::vector<int64_t> axes, bool keepdims, Where where) { return reduced("sum", x, std::move(axes), keepdims, where); }
 Value mean(Value x, std::vector<int64_t> axes, bool keepdims, Where where) { return reduced("mean", x, std::move(axes), keepdims, where); }
-Value reshape(Value x, Shape shape, Where where) { return x.valid() ? x.trace()->op(OpKind::kReshape, {x}, {{"shape", std::move(shape)}}, where) : x; }
+Value reshape(Value x, Shape shape, Where where) {
+  return x.valid() ? x.trace()->op(OpKind::kReshape, {x}, {{"shape", std::move(shape)}}, where) : x;
+}
 Value transpose(Value x, std::vector<int64_t> permutation, Where where) {
   return x.valid() ? x.trace()->op(OpKind::kTranspose, {x}, {{"perm", std::move(permutation)}}, where) : x;
 }

@@ -74,12 +74,12 @@ Value Trace::input(std::string_view name, DType dtype, Shape shape, Where where)
 Value Trace::state(std::string_view name, const Tensor& initial, Where where) {
   const Type type = Type::tensor(initial.dtype(), Shape(initial.dims().begin(), initial.dims().end()));
   StateId id = find_state(module_, name);
-  if (!id.valid()) {
-    id = module_.states.push({std::string(name), type, module_.add_constant(initial)});
-  }
+  if (!id.valid()) { id = module_.states.push({std::string(name), type, module_.add_constant(initial)}); }
   const State& s = module_.states[id];
   if (s.type != type) {
-    fail(Error(Code::kUsage, cat("state ", quote(name), " is ", type_pretty(module_.symbols, s.type), ", here it would be ", type_pretty(module_.symbols, type))), where);
+    fail(Error(Code::kUsage, cat("state ", quote(name), " is ", type_pretty(module_.symbols, s.type), ", here it would be ",
+                                 type_pretty(module_.symbols, type))),
+         where);
     return Value(this, ValueId());
   }
   for (size_t k = 0; k < entry_->args.size(); ++k)
@@ -88,7 +88,9 @@ Value Trace::state(std::string_view name, const Tensor& initial, Where where) {
   return Value(this, graph().add_input(type, std::string(name)));
 }
 
-Value Trace::constant(Tensor value, Where where) { return take(Builder(graph(), loc("constant", where)).constant(std::move(value)), where); }
+Value Trace::constant(Tensor value, Where where) {
+  return take(Builder(graph(), loc("constant", where)).constant(std::move(value)), where);
+}
 
 Value Trace::op(OpKind kind, const std::vector<Value>& operands, AttrList attrs, Where where) {
   std::vector<ValueId> ids;
@@ -109,13 +111,14 @@ void Trace::update(Value state, Value value, Where where) {
   if (!usable(state, "the state to update", where) || !usable(value, "the new value of a state", where)) return;
   const std::vector<ValueId>& inputs = graph().inputs();
   const auto at = static_cast<size_t>(std::find(inputs.begin(), inputs.end(), state.id()) - inputs.begin());
-  if (at == inputs.size() || !entry_->args[at].state.valid()) return fail(Error(Code::kUsage, "only a state can be updated").with("try: make it with Trace::state"), where);
+  if (at == inputs.size() || !entry_->args[at].state.valid())
+    return fail(Error(Code::kUsage, "only a state can be updated").with("try: make it with Trace::state"), where);
   const ArgBinding binding = entry_->args[at];
   for (const ArgBinding& r : entry_->results)
     if (r.state == binding.state) return fail(Error(Code::kUsage, cat("state ", quote(binding.name), " is updated twice")), where);
   if (graph().type(value.id()) != graph().type(state.id()))
-    return fail(Error(Code::kUsage, cat("state ", quote(binding.name), " is ", type_pretty(module_.symbols, graph().type(state.id())), ", its new value ",
-                                        type_pretty(module_.symbols, graph().type(value.id())))),
+    return fail(Error(Code::kUsage, cat("state ", quote(binding.name), " is ", type_pretty(module_.symbols, graph().type(state.id())),
+                                        ", its new value ", type_pretty(module_.symbols, graph().type(value.id())))),
                 where);
   outputs_.push_back(value.id());
   entry_->results.push_back(binding);
@@ -124,7 +127,8 @@ void Trace::update(Value state, Value value, Where where) {
 Status Trace::finish() {
   if (!errors_.empty()) {
     Error first = errors_.front();
-    for (size_t k = 1; k < errors_.size(); ++k) first.context.push_back(cat("also: ", errors_[k].place.file, ":", errors_[k].place.line, ": ", errors_[k].message));
+    for (size_t k = 1; k < errors_.size(); ++k)
+      first.context.push_back(cat("also: ", errors_[k].place.file, ":", errors_[k].place.line, ": ", errors_[k].message));
     return first;
   }
   graph().set_outputs(outputs_);

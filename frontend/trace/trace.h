@@ -1,8 +1,10 @@
 #pragma once
-// C++ that records a graph: a Trace owns one entry of a module while it is being recorded, a Value is a handle into it. Nothing is computed here. Every op notes the line of C++ that it was
-// called from. A wrong op gives an invalid Value and an error that the trace keeps; what is made of an invalid Value is skipped, and `finish` reports everything at once.
+// C++ that records a graph: a Trace owns one entry of a module while it is being recorded, a Value is a handle into it. Nothing is computed
+// here. Every op notes the line of C++ that it was called from. A wrong op gives an invalid Value and an error that the trace keeps; what
+// is made of an invalid Value is skipped, and `finish` reports everything at once.
 //
-// Shapes are those of the IR: extents may be symbolic, so that one recording serves every batch. Compiling, running and differentiating are not here (codegen/api, passes/differentiate.h).
+// Shapes are those of the IR: extents may be symbolic, so that one recording serves every batch. Compiling, running and differentiating are
+// not here (codegen/api, passes/differentiate.h).
 
 #include <source_location>
 #include <string>
@@ -41,7 +43,8 @@ class Trace {
   Trace(const Trace&) = delete;
 
   Value input(std::string_view name, DType dtype, Shape shape, Where where = Where::current());
-  // The module's state of that name as an argument of this entry; entries share states. The first call in a module gives its type and initial value, later ones must agree.
+  // The module's state of that name as an argument of this entry; entries share states. The first call in a module gives its type and
+  // initial value, later ones must agree.
   Value state(std::string_view name, const Tensor& initial, Where where = Where::current());
   Value constant(Tensor value, Where where = Where::current());
   // Records one op of the table; its first result.

@@ -7,8 +7,8 @@
 
 namespace nnc {
 
-// Runs tasks [begin, end) of the flattened grid (task0 fastest). `buffers`: one base pointer per kernel parameter; `dims`: values of the kernel's symbols; `failure`: set at the first
-// check that fails (layout of CheckFailure).
+// Runs tasks [begin, end) of the flattened grid (task0 fastest). `buffers`: one base pointer per kernel parameter; `dims`: values of the
+// kernel's symbols; `failure`: set at the first check that fails (layout of CheckFailure).
 using KernelFn = void (*)(void* const* buffers, const int64_t* dims, int64_t begin, int64_t end, CheckFailure* failure);
 
 }  // namespace nnc

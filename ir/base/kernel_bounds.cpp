@@ -115,7 +115,8 @@ class BoundsProof {
     tighten(Dim(id), rest, b);
     return or_opaque(DimPoly::add(whole, Dim(id)));
   }
-  // Where conditions bound `a` closer than its range does, the quotient is bounded by whole numbers, which their sum with its definition would not show.
+  // Where conditions bound `a` closer than its range does, the quotient is bounded by whole numbers, which their sum with its definition
+  // would not show.
   void tighten(const Dim& q, const Dim& a, const Dim& b) {
     const auto top = p_.upper(a, first_);
     if (!b.is_const() || b.constant() < 2 || !top || !top->is_const() || top->constant() < b.constant()) return;

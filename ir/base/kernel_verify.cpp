@@ -286,9 +286,13 @@ bool compares_indices(const Kernel& k, const std::vector<ExprId>& let_of, ExprId
   const ExprNode& n = k.exprs[e];
   switch (n.op) {
     case ExprOp::kVar: return let_of[n.var.index()].valid() && compares_indices(k, let_of, let_of[n.var.index()]);
-    case ExprOp::kSplat: case ExprOp::kNot: return compares_indices(k, let_of, n.a);
-    case ExprOp::kAnd: case ExprOp::kOr: return compares_indices(k, let_of, n.a) || compares_indices(k, let_of, n.b);
-    case ExprOp::kLt: case ExprOp::kLe: case ExprOp::kEq: return k.exprs[n.a].type.kind == KType::kIndex;
+    case ExprOp::kSplat:
+    case ExprOp::kNot: return compares_indices(k, let_of, n.a);
+    case ExprOp::kAnd:
+    case ExprOp::kOr: return compares_indices(k, let_of, n.a) || compares_indices(k, let_of, n.b);
+    case ExprOp::kLt:
+    case ExprOp::kLe:
+    case ExprOp::kEq: return k.exprs[n.a].type.kind == KType::kIndex;
     default: return false;
   }
 }

@@ -1,10 +1,12 @@
 #pragma once
-// The plan program: what the runtime executes. Per target an artifact holds one Program: kernels, and for each entry (and profile) a list of segments with buffers and steps, structured
-// like the graph's regions. Live ranges and size expressions are fixed at compile time; offsets are assigned by one packer (plan_pack.h), at compile time for constant sizes, at bind time
-// otherwise, and proved by the same independent checker each time. Plans have a text form (grammar in docs/ir-text.md) which artifacts store.
+// The plan program: what the runtime executes. Per target an artifact holds one Program: kernels, and for each entry (and profile) a list
+// of segments with buffers and steps, structured like the graph's regions. Live ranges and size expressions are fixed at compile time;
+// offsets are assigned by one packer (plan_pack.h), at compile time for constant sizes, at bind time otherwise, and proved by the same
+// independent checker each time. Plans have a text form (grammar in docs/ir-text.md) which artifacts store.
 //
-// Steps are numbered depth first over the whole entry (`first`, `last` of a buffer are such numbers), branches and loop bodies included: the two branches of an `if` have
-// disjoint numbers and so may share memory; a loop body's temporaries live inside the loop's interval; a value that crosses iterations lives over the whole loop.
+// Steps are numbered depth first over the whole entry (`first`, `last` of a buffer are such numbers), branches and loop bodies included:
+// the two branches of an `if` have disjoint numbers and so may share memory; a loop body's temporaries live inside the loop's interval; a
+// value that crosses iterations lives over the whole loop.
 
 #include <cstdint>
 #include <string>
@@ -32,11 +34,11 @@ struct PlanOperand {
 };
 
 struct PlanBuffer {
-  Dim bytes;                 // size; bounded symbols enter with their upper bound
+  Dim bytes;  // size; bounded symbols enter with their upper bound
   int align = 64;
   uint32_t first = 0, last = 0;  // step numbers, inclusive
-  int32_t alias_of = -1;     // shares that buffer's memory (in place, views); the step that writes it states the pair, or it is a view
-  uint32_t segment = 0;      // where its size is known and its memory is assigned
+  int32_t alias_of = -1;         // shares that buffer's memory (in place, views); the step that writes it states the pair, or it is a view
+  uint32_t segment = 0;          // where its size is known and its memory is assigned
   DType dtype = DType::kInvalid;
   Shape shape;
   std::vector<uint32_t> locs;  // source nodes of the value
@@ -53,8 +55,8 @@ enum class StepKind : uint8_t {
   kAssertValue,  // operand 0 equals constant operand 1
   kIf,           // flag operand 0; body, orelse
   kLoop,
-  kSwitch,       // alternatives: the first whose predicate holds at bind time; the last is always true
-  kFail,         // message: an error if reached
+  kSwitch,  // alternatives: the first whose predicate holds at bind time; the last is always true
+  kFail,    // message: an error if reached
 };
 enum class Rel : uint8_t { kEq, kNe, kLe, kLt };
 
@@ -72,8 +74,9 @@ struct Alternative {
   Predicate when;
   std::vector<Step> steps;
 };
-// A carried value of a loop: `init` is copied (or aliased) into `current` before the loop; the body reads `current` and writes `next`; in place when they are the same operand, else the
-// runtime swaps the two after each iteration. The result is what `current` names after the loop.
+// A carried value of a loop: `init` is copied (or aliased) into `current` before the loop; the body reads `current` and writes `next`; in
+// place when they are the same operand, else the runtime swaps the two after each iteration. The result is what `current` names after the
+// loop.
 struct Carry {
   PlanOperand init, current, next;
 };
@@ -87,26 +90,27 @@ struct Step {
   StepKind kind = StepKind::kLaunch;
   uint32_t number = 0;
   std::vector<PlanOperand> operands;
-  uint32_t kernel = 0;               // kLaunch: index into Program::kernels
-  std::vector<Dim> dims;             // kLaunch: values of the kernel's symbols; kAssertDims: a, b
-  std::vector<SymbolId> symbols;     // kBind; kHost: data symbols that the function counts
-  std::string fn;                    // kLibrary, kHost
-  std::vector<int64_t> ints;         // kHost attributes
+  uint32_t kernel = 0;            // kLaunch: index into Program::kernels
+  std::vector<Dim> dims;          // kLaunch: values of the kernel's symbols; kAssertDims: a, b
+  std::vector<SymbolId> symbols;  // kBind; kHost: data symbols that the function counts
+  std::string fn;                 // kLibrary, kHost
+  std::vector<int64_t> ints;      // kHost attributes
   Rel rel = Rel::kEq;
-  std::string message;               // assertions, kFail
-  std::vector<uint32_t> locs;        // source nodes
+  std::string message;         // assertions, kFail
+  std::vector<uint32_t> locs;  // source nodes
   // regions
   std::vector<Step> body, orelse;
   std::vector<Alternative> alternatives;
-  // kLoop: operands are {trip or none, initial condition or none, iteration counter (i64) buffer, condition buffer written by the body or none}
+  // kLoop: operands are {trip or none, initial condition or none, iteration counter (i64) buffer, condition buffer written by the body or
+  // none}
   std::vector<Carry> carries;
   std::vector<ScanOut> scans;
   int64_t max_trips = int64_t(1) << 31;
-  SymbolId trip_symbol;              // bound to the number of iterations done, if valid
+  SymbolId trip_symbol;  // bound to the number of iterations done, if valid
 };
 
 struct Segment {
-  std::vector<Step> steps;           // symbols bound by earlier segments are known when its buffers are placed
+  std::vector<Step> steps;  // symbols bound by earlier segments are known when its buffers are placed
 };
 
 struct PlanArg {
@@ -124,12 +128,12 @@ struct PlanEntry {
 };
 
 struct PlanKernel {
-  std::string name;   // symbol in native code: readable prefix + hash
-  std::string text;   // kernel IR; what `cpu:vm` runs and native code is rebuilt from
+  std::string name;  // symbol in native code: readable prefix + hash
+  std::string text;  // kernel IR; what `cpu:vm` runs and native code is rebuilt from
   std::vector<InPlacePair> in_place;
 };
 
-struct SourceRef {    // a node of the model, for messages
+struct SourceRef {  // a node of the model, for messages
   std::string node, op, scope;
 };
 struct PlanState {
@@ -140,14 +144,14 @@ struct PlanState {
 };
 // A constant as the program wants it: the module's constant `hash`, dense row-major.
 struct PlanConstant {
-  std::string hash;   // hex
+  std::string hash;  // hex
   DType dtype = DType::kInvalid;
   std::vector<int64_t> dims;
   std::string unpack;  // "" as stored; else the conversion done while uploading (CUDA: packed panels -> dense)
 };
 
 struct Program {
-  std::string target;               // "cpu:x86-64-v4", "cpu:vm", "cuda:sm_90", "cuda-emu:sm_80"
+  std::string target;                 // "cpu:x86-64-v4", "cpu:vm", "cuda:sm_90", "cuda-emu:sm_80"
   std::vector<std::string> features;  // what the machine must have, by name ("avx512f", ...)
   SymbolTable symbols;
   std::vector<PlanKernel> kernels;
@@ -160,8 +164,9 @@ struct Program {
 std::string print_program(const Program& p, bool with_kernels = false);
 Result<Program> parse_program(std::string_view text);  // kernels' texts come separately
 
-// Semantic verification (plan_verify.cpp): ids in range, operands where the kernel has parameters, dtypes, every symbol bound before use, step numbers in order, live ranges cover uses, aliases stated,
-// states written at most once and after all checks, grid and extents consistent with the kernels' parameters.
+// Semantic verification (plan_verify.cpp): ids in range, operands where the kernel has parameters, dtypes, every symbol bound before use,
+// step numbers in order, live ranges cover uses, aliases stated, states written at most once and after all checks, grid and extents
+// consistent with the kernels' parameters.
 Status verify_program(const Program& p);
 
 }  // namespace nnc

@@ -1,5 +1,6 @@
 #pragma once
-// Extents as memory is laid out for them: every bounded symbol at its upper bound. The numeric twin of the planner's symbolic `capacity`; a test compares the two.
+// Extents as memory is laid out for them: every bounded symbol at its upper bound. The numeric twin of the planner's symbolic `capacity`; a
+// test compares the two.
 
 #include <span>
 

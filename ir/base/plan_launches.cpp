@@ -16,7 +16,8 @@ bool checks(const Kernel& k) {
 
 class LaunchVerifier {
  public:
-  LaunchVerifier(const Program& p, const PlanEntry& e, std::span<const Kernel> kernels, const std::vector<uint8_t>& checking) : p_(p), e_(e), kernels_(kernels), checking_(checking) {}
+  LaunchVerifier(const Program& p, const PlanEntry& e, std::span<const Kernel> kernels, const std::vector<uint8_t>& checking)
+      : p_(p), e_(e), kernels_(kernels), checking_(checking) {}
 
   Status run() {
     for (const Segment& s : e_.segments) NNC_TRY(steps(s.steps, 0));
@@ -31,10 +32,13 @@ class LaunchVerifier {
     bool unreached = false;
   };
 
-  Error bad(const Step& s, std::string_view what) const { return Error(Code::kInvalidIr, cat("plan of entry @", e_.name, ": step ", s.number, ": ", what)); }
+  Error bad(const Step& s, std::string_view what) const {
+    return Error(Code::kInvalidIr, cat("plan of entry @", e_.name, ": step ", s.number, ": ", what));
+  }
 
   PlanOperand memory(PlanOperand o) const {
-    while (o.space == PlanOperand::kBuffer && e_.buffers[o.index].alias_of >= 0) o.index = static_cast<uint32_t>(e_.buffers[o.index].alias_of);
+    while (o.space == PlanOperand::kBuffer && e_.buffers[o.index].alias_of >= 0)
+      o.index = static_cast<uint32_t>(e_.buffers[o.index].alias_of);
     return o;
   }
   // A buffer holds something when it, or what it shares memory with, was written.
@@ -42,12 +46,14 @@ class LaunchVerifier {
     if ((o.space != PlanOperand::kBuffer && o.space != PlanOperand::kResult) || written_.unreached) return {};
     for (;;) {
       if (written_.places.count({o.space, o.index})) return {};
-      if (o.space != PlanOperand::kBuffer || e_.buffers[o.index].alias_of < 0) return bad(s, cat(o.space == PlanOperand::kBuffer ? "buffer " : "result ", o.index, " is read before anything writes it"));
+      if (o.space != PlanOperand::kBuffer || e_.buffers[o.index].alias_of < 0)
+        return bad(s, cat(o.space == PlanOperand::kBuffer ? "buffer " : "result ", o.index, " is read before anything writes it"));
       o.index = static_cast<uint32_t>(e_.buffers[o.index].alias_of);
     }
   }
   Status writes(const Step& s, const PlanOperand& o, int depth) {
-    if (o.space == PlanOperand::kArg || o.space == PlanOperand::kConstant || o.space == PlanOperand::kNone) return bad(s, "it writes what is not to be written");
+    if (o.space == PlanOperand::kArg || o.space == PlanOperand::kConstant || o.space == PlanOperand::kNone)
+      return bad(s, "it writes what is not to be written");
     if (o.space == PlanOperand::kState) {
       if (depth > 0) return bad(s, "a state is written inside a region");
       state_written_ = true;
@@ -58,7 +64,8 @@ class LaunchVerifier {
 
   Status launch(const Step& s, int depth) {
     const Kernel& k = kernels_[s.kernel];
-    if (s.operands.size() != k.param_count) return bad(s, cat(s.operands.size(), " operands for a kernel of ", k.param_count, " parameters"));
+    if (s.operands.size() != k.param_count)
+      return bad(s, cat(s.operands.size(), " operands for a kernel of ", k.param_count, " parameters"));
     if (s.dims.size() > k.symbols.size()) return bad(s, cat(s.dims.size(), " dims for a kernel of ", k.symbols.size(), " symbols"));
     if (state_written_ && checking_[s.kernel]) return bad(s, "it can fail after a state was written");
     for (uint32_t p = 0; p < k.param_count; ++p)
@@ -73,7 +80,8 @@ class LaunchVerifier {
         if (q == p || memory(s.operands[q]) != memory(s.operands[p])) continue;
         const InPlacePair pair{q, p};
         if (k.buffers[BufId(q)].access != Access::kRead) return bad(s, "two parameters that are written share memory");
-        if (std::find(k.in_place.begin(), k.in_place.end(), pair) == k.in_place.end()) return bad(s, cat("parameters ", q, " and ", p, " share memory, which the kernel does not state"));
+        if (std::find(k.in_place.begin(), k.in_place.end(), pair) == k.in_place.end())
+          return bad(s, cat("parameters ", q, " and ", p, " share memory, which the kernel does not state"));
       }
     }
     return {};

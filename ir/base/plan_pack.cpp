@@ -1,4 +1,5 @@
-// The packer places alias groups, largest first, each into the tightest gap that the groups alive at the same time leave. The checker sweeps over the steps and knows nothing of that.
+// The packer places alias groups, largest first, each into the tightest gap that the groups alive at the same time leave. The checker
+// sweeps over the steps and knows nothing of that.
 
 #include "ir/base/plan_pack.h"
 
@@ -56,7 +57,8 @@ Result<std::vector<uint32_t>> group_numbers(std::span<const SizedBuffer> buffers
 
 int64_t round_up(int64_t v, int64_t align) { return (v + align - 1) & -align; }
 
-// The offset of the tightest gap between the placed groups (sorted by offset) that live at the same time; behind all of them if no gap is wide enough.
+// The offset of the tightest gap between the placed groups (sorted by offset) that live at the same time; behind all of them if no gap is
+// wide enough.
 int64_t best_offset(const std::vector<Group*>& placed, const Group& g) {
   int64_t best = -1, best_slack = INT64_MAX, end = 0;
   for (const Group* p : placed) {
@@ -102,7 +104,8 @@ Result<Packing> pack_buffers(std::span<const SizedBuffer> buffers) {
     g.offset = g.bytes == 0 ? 0 : best_offset(placed, g);
     if (g.bytes == 0) continue;
     out.peak = std::max(out.peak, g.offset + g.bytes);
-    placed.insert(std::upper_bound(placed.begin(), placed.end(), &g, [](const Group* a, const Group* b) { return a->offset < b->offset; }), &g);
+    placed.insert(std::upper_bound(placed.begin(), placed.end(), &g, [](const Group* a, const Group* b) { return a->offset < b->offset; }),
+                  &g);
   }
   out.offsets.reserve(buffers.size());
   for (uint32_t n : number) out.offsets.push_back(groups[n].offset);
@@ -110,7 +113,8 @@ Result<Packing> pack_buffers(std::span<const SizedBuffer> buffers) {
 }
 
 Status check_packing(std::span<const SizedBuffer> buffers, const Packing& p) {
-  if (p.offsets.size() != buffers.size()) return Error(Code::kInternal, cat("a packing of ", p.offsets.size(), " offsets for ", buffers.size(), " buffers"));
+  if (p.offsets.size() != buffers.size())
+    return Error(Code::kInternal, cat("a packing of ", p.offsets.size(), " offsets for ", buffers.size(), " buffers"));
   struct Region {
     int64_t end;
     size_t buffer;
@@ -120,14 +124,17 @@ Status check_packing(std::span<const SizedBuffer> buffers, const Packing& p) {
   for (size_t i = 0; i < buffers.size(); ++i) {
     size_t root = i;
     for (size_t hops = 0; buffers[root].alias_of >= 0; ++hops) {
-      if (hops > buffers.size() || static_cast<size_t>(buffers[root].alias_of) >= buffers.size()) return bad_buffer(i, "its alias leads nowhere");
+      if (hops > buffers.size() || static_cast<size_t>(buffers[root].alias_of) >= buffers.size())
+        return bad_buffer(i, "its alias leads nowhere");
       root = static_cast<size_t>(buffers[root].alias_of);
     }
     const SizedBuffer& b = buffers[i];
     if (p.offsets[i] != p.offsets[root]) return Error(Code::kInternal, cat("buffer ", i, " aliases buffer ", root, " but lies elsewhere"));
     if (b.bytes < 0 || b.first > b.last) return bad_buffer(i, "its size or its life is negative");
-    if (b.align < 1 || p.offsets[i] < 0 || p.offsets[i] % b.align != 0) return Error(Code::kInternal, cat("buffer ", i, " at ", p.offsets[i], " is not aligned to ", b.align));
-    if (b.bytes > 0 && !fits(p.offsets[i], b.bytes, p.peak)) return Error(Code::kInternal, cat("buffer ", i, " ends outside the arena of ", p.peak, " bytes"));
+    if (b.align < 1 || p.offsets[i] < 0 || p.offsets[i] % b.align != 0)
+      return Error(Code::kInternal, cat("buffer ", i, " at ", p.offsets[i], " is not aligned to ", b.align));
+    if (b.bytes > 0 && !fits(p.offsets[i], b.bytes, p.peak))
+      return Error(Code::kInternal, cat("buffer ", i, " ends outside the arena of ", p.peak, " bytes"));
     auto [it, fresh] = regions.try_emplace(root, b);
     if (fresh) continue;
     it->second.bytes = std::max(it->second.bytes, b.bytes);
@@ -150,7 +157,8 @@ Status check_packing(std::span<const SizedBuffer> buffers, const Packing& p) {
     const int64_t begin = p.offsets[root], end = begin + regions.at(root).bytes;
     const auto next = live.lower_bound(begin);
     auto clash = [&](const Region& other) {
-      return Error(Code::kInternal, cat("buffers ", other.buffer, " and ", root, " overlap in the arena while both are alive at step ", step));
+      return Error(Code::kInternal,
+                   cat("buffers ", other.buffer, " and ", root, " overlap in the arena while both are alive at step ", step));
     };
     if (next != live.end() && next->first < end) return clash(next->second);
     if (next != live.begin() && std::prev(next)->second.end > begin) return clash(std::prev(next)->second);

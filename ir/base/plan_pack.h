@@ -21,7 +21,8 @@ struct Packing {
 };
 // Greedy by size with best-fit gaps among conflicting live ranges (under 1 ms for 1,000 buffers).
 Result<Packing> pack_buffers(std::span<const SizedBuffer> buffers);
-// O(n log n) sweep: no two live buffers overlap unless one aliases the other, all inside [0, peak), aligned. Shares no code with the packer.
+// O(n log n) sweep: no two live buffers overlap unless one aliases the other, all inside [0, peak), aligned. Shares no code with the
+// packer.
 Status check_packing(std::span<const SizedBuffer> buffers, const Packing& p);
 
 }  // namespace nnc

@@ -100,9 +100,7 @@ class Parser {
   template <class F> void list(F&& item, std::string_view open = "[", std::string_view close = "]") {
     expect(open);
     if (accept(close)) return;
-    do {
-      item();
-    } while (!error_ && accept(","));
+    do { item(); } while (!error_ && accept(","));
     expect(close);
   }
   template <class V> void numbers(V& out, int64_t lo, int64_t hi) {
@@ -137,11 +135,16 @@ class Parser {
     p_.target = string();
     expect("features");
     list([&] { p_.features.push_back(string()); });
-    table("symbols", "s", [&] { symbol(); }, [&] { return p_.symbols.size(); });
-    table("kernels", "#", [&] { kernel(); }, [&] { return p_.kernels.size(); });
-    table("constants", "#", [&] { constant(); }, [&] { return p_.constants.size(); });
-    table("states", "#", [&] { state(); }, [&] { return p_.states.size(); });
-    table("sources", "#", [&] { source(); }, [&] { return p_.sources.size(); });
+    table(
+        "symbols", "s", [&] { symbol(); }, [&] { return p_.symbols.size(); });
+    table(
+        "kernels", "#", [&] { kernel(); }, [&] { return p_.kernels.size(); });
+    table(
+        "constants", "#", [&] { constant(); }, [&] { return p_.constants.size(); });
+    table(
+        "states", "#", [&] { state(); }, [&] { return p_.states.size(); });
+    table(
+        "sources", "#", [&] { source(); }, [&] { return p_.sources.size(); });
     while (!error_ && accept("entry")) entry();
   }
   template <class F, class N> void table(std::string_view name, std::string_view sigil, F&& item, N&& count) {

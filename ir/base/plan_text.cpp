@@ -1,4 +1,5 @@
-// Printer of plan text. Every field that differs from a fresh step's is printed, in one order for all kinds of step, so what is read back is equal field by field.
+// Printer of plan text. Every field that differs from a fresh step's is printed, in one order for all kinds of step, so what is read back
+// is equal field by field.
 
 #include <utility>
 
@@ -15,12 +16,15 @@ class Printer {
   Printer(const Program& p, bool with_kernels) : p_(p), with_kernels_(with_kernels) {}
 
   std::string run() {
-    line("plan ", kVersion, " target ", quote(p_.target), " features [", join(p_.features, ", ", [](const std::string& f) { return quote(f); }), "]");
+    line("plan ", kVersion, " target ", quote(p_.target), " features [",
+         join(p_.features, ", ", [](const std::string& f) { return quote(f); }), "]");
     table("symbols", p_.symbols.size(), [&](size_t i) { return cat("s", i, " = ", symbol(p_.symbols[SymbolId(i)])); });
     table("kernels", p_.kernels.size(), [&](size_t i) { return cat("#", i, " = ", kernel(p_.kernels[i])); });
     table("constants", p_.constants.size(), [&](size_t i) { return cat("#", i, " = ", constant(p_.constants[i])); });
     table("states", p_.states.size(), [&](size_t i) { return cat("#", i, " = ", state(p_.states[i])); });
-    table("sources", p_.sources.size(), [&](size_t i) { return cat("#", i, " = ", quote(p_.sources[i].node), " op ", quote(p_.sources[i].op), " scope ", quote(p_.sources[i].scope)); });
+    table("sources", p_.sources.size(), [&](size_t i) {
+      return cat("#", i, " = ", quote(p_.sources[i].node), " op ", quote(p_.sources[i].op), " scope ", quote(p_.sources[i].scope));
+    });
     for (const PlanEntry& e : p_.entries) entry(e);
     return std::move(out_);
   }
@@ -41,7 +45,9 @@ class Printer {
   }
 
   std::string dim(const Dim& d) const { return p_.symbols.str(d); }
-  std::string type(DType t, const Shape& s) const { return cat(t == DType::kInvalid ? "raw" : dtype_name(t), p_.symbols.str(std::span<const Dim>(s))); }
+  std::string type(DType t, const Shape& s) const {
+    return cat(t == DType::kInvalid ? "raw" : dtype_name(t), p_.symbols.str(std::span<const Dim>(s)));
+  }
   template <class V> static std::string numbers(const V& v) {
     return cat("[", join(v, ", ", [](auto x) { return static_cast<int64_t>(x); }), "]");
   }
@@ -49,7 +55,8 @@ class Printer {
 
   std::string symbol(const Symbol& s) const {
     std::string text(s.kind == SymKind::kInput ? "input" : s.kind == SymKind::kData ? "data" : kSymOps[static_cast<size_t>(s.op)]);
-    if (s.kind == SymKind::kDerived && s.op == SymOp::kRound) append(text, "(", dim(s.a), ", ", s.num, "/", s.den, ", ", kRounds[static_cast<size_t>(s.mode)], ")");
+    if (s.kind == SymKind::kDerived && s.op == SymOp::kRound)
+      append(text, "(", dim(s.a), ", ", s.num, "/", s.den, ", ", kRounds[static_cast<size_t>(s.mode)], ")");
     if (s.kind == SymKind::kDerived && s.op != SymOp::kRound) append(text, "(", dim(s.a), ", ", dim(s.b), ")");
     if (!s.name.empty()) append(text, " ", quote(s.name));
     append(text, " in [", s.lo, ", ", s.hi, "]");
@@ -60,7 +67,8 @@ class Printer {
   }
   std::string kernel(const PlanKernel& k) const {
     std::string text = quote(k.name);
-    if (!k.in_place.empty()) append(text, " in_place [", join(k.in_place, ", ", [](const InPlacePair& p) { return cat(p.input, "->", p.output); }), "]");
+    if (!k.in_place.empty())
+      append(text, " in_place [", join(k.in_place, ", ", [](const InPlacePair& p) { return cat(p.input, "->", p.output); }), "]");
     if (with_kernels_) append(text, " text ", quote(k.text));
     return text;
   }
@@ -70,7 +78,8 @@ class Printer {
     return text;
   }
   std::string state(const PlanState& s) const {
-    return s.initial < 0 ? cat(quote(s.name), " ", type(s.dtype, s.shape)) : cat(quote(s.name), " ", type(s.dtype, s.shape), " = c", s.initial);
+    return s.initial < 0 ? cat(quote(s.name), " ", type(s.dtype, s.shape))
+                         : cat(quote(s.name), " ", type(s.dtype, s.shape), " = c", s.initial);
   }
 
   void entry(const PlanEntry& e) {
@@ -88,7 +97,8 @@ class Printer {
     line("}");
   }
   void buffer(size_t i, const PlanBuffer& b) {
-    std::string text = cat("buffer b", i, " ", type(b.dtype, b.shape), " bytes ", dim(b.bytes), " align ", b.align, " life [", b.first, ", ", b.last, "]");
+    std::string text =
+        cat("buffer b", i, " ", type(b.dtype, b.shape), " bytes ", dim(b.bytes), " align ", b.align, " life [", b.first, ", ", b.last, "]");
     if (b.segment != 0) append(text, " in ", b.segment);
     if (b.alias_of >= 0) append(text, " alias b", b.alias_of);
     if (!b.locs.empty()) append(text, " loc ", numbers(b.locs));
@@ -102,7 +112,9 @@ class Printer {
     --indent_;
     line("}");
   }
-  std::string dims(const std::vector<Dim>& v) const { return cat("[", join(v, ", ", [&](const Dim& d) { return dim(d); }), "]"); }
+  std::string dims(const std::vector<Dim>& v) const {
+    return cat("[", join(v, ", ", [&](const Dim& d) { return dim(d); }), "]");
+  }
   void step(const Step& s) {
     std::string t = cat(kSteps[static_cast<size_t>(s.kind)], " @", s.number, " (", join(s.operands, ", ", operand), ")");
     if (s.kind == StepKind::kLaunch) append(t, " kernel ", s.kernel);
@@ -113,8 +125,16 @@ class Printer {
     if (s.rel != Rel::kEq) append(t, " rel ", kRels[static_cast<size_t>(s.rel)]);
     if (!s.message.empty()) append(t, " message ", quote(s.message));
     if (!s.locs.empty()) append(t, " loc ", numbers(s.locs));
-    if (!s.carries.empty()) append(t, " carry [", join(s.carries, ", ", [](const Carry& c) { return cat("(", operand(c.init), ", ", operand(c.current), ", ", operand(c.next), ")"); }), "]");
-    if (!s.scans.empty()) append(t, " scan [", join(s.scans, ", ", [&](const ScanOut& o) { return cat("(", operand(o.element), ", ", operand(o.stacked), ", ", dim(o.bytes), ")"); }), "]");
+    if (!s.carries.empty())
+      append(t, " carry [",
+             join(s.carries, ", ",
+                  [](const Carry& c) { return cat("(", operand(c.init), ", ", operand(c.current), ", ", operand(c.next), ")"); }),
+             "]");
+    if (!s.scans.empty())
+      append(t, " scan [",
+             join(s.scans, ", ",
+                  [&](const ScanOut& o) { return cat("(", operand(o.element), ", ", operand(o.stacked), ", ", dim(o.bytes), ")"); }),
+             "]");
     if (s.max_trips != kMaxTrips) append(t, " max ", s.max_trips);
     if (s.trip_symbol.valid()) append(t, " trip s", s.trip_symbol.v);
     if (s.body.empty() && s.orelse.empty() && s.alternatives.empty()) {
@@ -125,7 +145,11 @@ class Printer {
     if (!s.orelse.empty()) block(t.empty() ? "else {" : t + " else {", s.orelse);
     if (!s.orelse.empty()) t.clear();
     for (const Alternative& a : s.alternatives) {
-      std::string head = cat("when [", join(a.when.clauses, ", ", [&](const Predicate::Clause& c) { return cat(dim(c.a), " ", kRels[static_cast<size_t>(c.rel)], " ", dim(c.b)); }), "] {");
+      std::string head =
+          cat("when [",
+              join(a.when.clauses, ", ",
+                   [&](const Predicate::Clause& c) { return cat(dim(c.a), " ", kRels[static_cast<size_t>(c.rel)], " ", dim(c.b)); }),
+              "] {");
       block(t.empty() ? head : std::exchange(t, "") + " " + head, a.steps);
     }
   }

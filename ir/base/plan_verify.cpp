@@ -63,7 +63,8 @@ class EntryVerifier {
       for (const PlanArg& a : *list) {
         if (a.dtype == DType::kInvalid || a.dtype >= DType::kCount) return bad(cat("\"", a.name, "\" has no dtype"));
         if (a.shape.size() > 32) return bad(cat("\"", a.name, "\" has rank ", a.shape.size()));
-        if (a.state >= 0 && static_cast<size_t>(a.state) >= p_.states.size()) return bad(cat("\"", a.name, "\" is bound to state ", a.state, " of ", p_.states.size()));
+        if (a.state >= 0 && static_cast<size_t>(a.state) >= p_.states.size())
+          return bad(cat("\"", a.name, "\" is bound to state ", a.state, " of ", p_.states.size()));
         if (a.state < 0) continue;
         const PlanState& st = p_.states[static_cast<size_t>(a.state)];
         if (st.dtype != a.dtype || st.shape != a.shape) return bad(cat("\"", a.name, "\" and state \"", st.name, "\" differ in type"));
@@ -102,11 +103,13 @@ class EntryVerifier {
         at = to;
       }
       root_.push_back(static_cast<uint32_t>(at));
-      if (at != i && p_.symbols.at_most(b.bytes, e_.buffers[at].bytes) == Ternary::kNo) return wrong(cat("larger than buffer ", at, ", whose memory it shares"));
+      if (at != i && p_.symbols.at_most(b.bytes, e_.buffers[at].bytes) == Ternary::kNo)
+        return wrong(cat("larger than buffer ", at, ", whose memory it shares"));
     }
     for (size_t i = 0; i < e_.buffers.size(); ++i) {
       const PlanBuffer &b = e_.buffers[i], &r = e_.buffers[root_[i]];
-      if (b.first < r.first || b.last > r.last) return bad(cat("buffer ", i, " lives longer than buffer ", root_[i], ", whose memory it shares"));
+      if (b.first < r.first || b.last > r.last)
+        return bad(cat("buffer ", i, " lives longer than buffer ", root_[i], ", whose memory it shares"));
     }
     return {};
   }
@@ -174,7 +177,8 @@ class EntryVerifier {
       case StepKind::kLibrary: return {};
       case StepKind::kCopy:
         NNC_TRY(arity(s, 2));
-        if (s.operands[0].space == PlanOperand::kNone || s.operands[1].space == PlanOperand::kNone) return bad(s, "a copy needs both operands");
+        if (s.operands[0].space == PlanOperand::kNone || s.operands[1].space == PlanOperand::kNone)
+          return bad(s, "a copy needs both operands");
         if (s.dims.size() > 1) return bad(s, "a copy has one size");
         if (s.dims.empty() && s.operands[0].space != PlanOperand::kBuffer) return bad(s, "a copy needs its size");
         return typed(s, s.operands[1], dtype(s.operands[0]));
@@ -183,7 +187,8 @@ class EntryVerifier {
         const HostFunction* f = find_host_function(s.fn);
         if (!f) return bad(s, cat("no host function \"", s.fn, "\""));
         NNC_TRY(arity(s, static_cast<size_t>(f->inputs) + 1));
-        if (s.symbols.size() != static_cast<size_t>(f->symbols) || s.ints.size() != static_cast<size_t>(f->ints)) return bad(s, cat("\"", s.fn, "\" has other attributes"));
+        if (s.symbols.size() != static_cast<size_t>(f->symbols) || s.ints.size() != static_cast<size_t>(f->ints))
+          return bad(s, cat("\"", s.fn, "\" has other attributes"));
         return binds(s, depth);
       }
       case StepKind::kBind:
@@ -219,19 +224,24 @@ class EntryVerifier {
     NNC_TRY(typed(s, s.operands[2], DType::kI64));
     NNC_TRY(typed(s, s.operands[3], DType::kBool));
     for (size_t i = 2; i < 4; ++i)
-      if (s.operands[i].space != PlanOperand::kBuffer && s.operands[i].space != PlanOperand::kNone) return bad(s, "counter and condition of a loop are buffers");
+      if (s.operands[i].space != PlanOperand::kBuffer && s.operands[i].space != PlanOperand::kNone)
+        return bad(s, "counter and condition of a loop are buffers");
     if (s.max_trips < 0 || s.trip_symbol.valid()) return bad(s, "a loop of that form has no plan");
     std::set<uint32_t> memory;
     for (const Carry& c : s.carries) {
       for (const PlanOperand& o : {c.init, c.current, c.next}) NNC_TRY(operand(s, o));
-      if (c.current.space != PlanOperand::kBuffer || c.next.space != PlanOperand::kBuffer || c.init.space == PlanOperand::kNone) return bad(s, "a carried value is not in a buffer");
+      if (c.current.space != PlanOperand::kBuffer || c.next.space != PlanOperand::kBuffer || c.init.space == PlanOperand::kNone)
+        return bad(s, "a carried value is not in a buffer");
       if (dtype(c.init) != dtype(c.current) || dtype(c.next) != dtype(c.current)) return bad(s, "a carried value changes its dtype");
-      if (!(e_.buffers[c.current.index].bytes == e_.buffers[c.next.index].bytes)) return bad(s, "the two buffers of a carried value differ in size");
-      if (!memory.insert(root_[c.current.index]).second || (c.next != c.current && !memory.insert(root_[c.next.index]).second)) return bad(s, "carried values share memory");
+      if (!(e_.buffers[c.current.index].bytes == e_.buffers[c.next.index].bytes))
+        return bad(s, "the two buffers of a carried value differ in size");
+      if (!memory.insert(root_[c.current.index]).second || (c.next != c.current && !memory.insert(root_[c.next.index]).second))
+        return bad(s, "carried values share memory");
     }
     for (const ScanOut& o : s.scans) {
       NNC_TRY(dim(o.bytes, cat("step ", s.number)));
-      if (o.element.space == PlanOperand::kNone || (o.stacked.space != PlanOperand::kBuffer && o.stacked.space != PlanOperand::kResult)) return bad(s, "a stacked value has no place");
+      if (o.element.space == PlanOperand::kNone || (o.stacked.space != PlanOperand::kBuffer && o.stacked.space != PlanOperand::kResult))
+        return bad(s, "a stacked value has no place");
       NNC_TRY(operand(s, o.stacked));
     }
     return {};
@@ -250,7 +260,8 @@ class EntryVerifier {
         return bad(s, "a step follows in the segment that a binding ended");
       NNC_TRY(kind(s, depth));
       NNC_TRY(state_writes(s, depth));
-      if (!is_region(s.kind) && (!s.body.empty() || !s.orelse.empty() || !s.alternatives.empty() || !s.carries.empty() || !s.scans.empty())) return bad(s, "it has a region");
+      if (!is_region(s.kind) && (!s.body.empty() || !s.orelse.empty() || !s.alternatives.empty() || !s.carries.empty() || !s.scans.empty()))
+        return bad(s, "it has a region");
       NNC_TRY(steps(s.body, depth + 1));
       NNC_TRY(steps(s.orelse, depth + 1));
       for (const Alternative& a : s.alternatives) NNC_TRY(steps(a.steps, depth + 1));
@@ -262,8 +273,10 @@ class EntryVerifier {
   // A state is written once, outside of regions; afterwards nothing reads its old value and nothing can fail.
   Status state_writes(const Step& s, int depth) {
     for (const PlanOperand& o : s.operands)
-      if (o.space == PlanOperand::kState && written_states_.count(o.index)) return bad(s, cat("state ", o.index, " is used after it was written"));
-    const bool writes = (s.kind == StepKind::kCopy && s.operands[1].space == PlanOperand::kState) || (s.kind == StepKind::kFill && s.operands[0].space == PlanOperand::kState);
+      if (o.space == PlanOperand::kState && written_states_.count(o.index))
+        return bad(s, cat("state ", o.index, " is used after it was written"));
+    const bool writes = (s.kind == StepKind::kCopy && s.operands[1].space == PlanOperand::kState) ||
+                        (s.kind == StepKind::kFill && s.operands[0].space == PlanOperand::kState);
     if (writes) {
       if (depth > 0) return bad(s, "a state is written inside a region");
       written_states_.insert(s.operands.back().index);
@@ -282,7 +295,8 @@ class EntryVerifier {
       return {};
     };
     auto whole = [&](const PlanOperand& o) -> Status {
-      if (o.space == PlanOperand::kBuffer && (e_.buffers[o.index].first > s.number || e_.buffers[o.index].last < end)) return bad(s, cat("buffer ", o.index, " does not live over the whole loop"));
+      if (o.space == PlanOperand::kBuffer && (e_.buffers[o.index].first > s.number || e_.buffers[o.index].last < end))
+        return bad(s, cat("buffer ", o.index, " does not live over the whole loop"));
       return {};
     };
     for (size_t i = 2; i < 4; ++i) NNC_TRY(whole(s.operands[i]));
@@ -327,11 +341,14 @@ Status verify_program(const Program& p) {
   std::set<std::string> names;
   for (const PlanState& s : p.states) {
     if (!names.insert(s.name).second) return bad(cat("two states are named \"", s.name, "\""));
-    if (s.dtype == DType::kInvalid || s.dtype >= DType::kCount || s.dtype == DType::kString) return bad(cat("state \"", s.name, "\" has no dtype of fixed size"));
+    if (s.dtype == DType::kInvalid || s.dtype >= DType::kCount || s.dtype == DType::kString)
+      return bad(cat("state \"", s.name, "\" has no dtype of fixed size"));
     if (s.initial >= 0) {
-      if (static_cast<size_t>(s.initial) >= p.constants.size()) return bad(cat("state \"", s.name, "\" begins as a constant that is not there"));
+      if (static_cast<size_t>(s.initial) >= p.constants.size())
+        return bad(cat("state \"", s.name, "\" begins as a constant that is not there"));
       const PlanConstant& c = p.constants[static_cast<size_t>(s.initial)];
-      if (c.dtype != s.dtype || c.dims.size() != s.shape.size()) return bad(cat("state \"", s.name, "\" begins as a constant of another type"));
+      if (c.dtype != s.dtype || c.dims.size() != s.shape.size())
+        return bad(cat("state \"", s.name, "\" begins as a constant of another type"));
     }
     for (const Dim& d : s.shape)
       for (const Term& t : d.terms())

@@ -1,6 +1,7 @@
 #pragma once
-// The second half of a program's verification, for who has its kernels at hand: what `verify_program` (plan.h) says about operands, and here what the kernels do with them. Both are
-// needed before a program from outside runs; neither evaluates dims (the runtime compares extents with buffers at each binding).
+// The second half of a program's verification, for who has its kernels at hand: what `verify_program` (plan.h) says about operands, and
+// here what the kernels do with them. Both are needed before a program from outside runs; neither evaluates dims (the runtime compares
+// extents with buffers at each binding).
 
 #include <span>
 
@@ -8,8 +9,9 @@
 
 namespace nnc {
 
-// `kernels`: those of Program::kernels, in order. Arity and access of every launch; nothing writes an argument or a constant; every buffer is written before it is read, on every path; two
-// operands share memory only where the kernel states the pair; states are written after the last check.
+// `kernels`: those of Program::kernels, in order. Arity and access of every launch; nothing writes an argument or a constant; every buffer
+// is written before it is read, on every path; two operands share memory only where the kernel states the pair; states are written after
+// the last check.
 Status verify_launches(const Program& p, std::span<const Kernel> kernels);
 
 // Calls f(operand, is_written) for each operand of a step that is not a launch.

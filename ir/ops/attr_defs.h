@@ -7,9 +7,13 @@
 
 namespace nnc {
 
-inline AttrDef attr_int(std::string_view name, int64_t fallback = 0) { return {.name = name, .kind = AttrKind::kInt, .int_default = fallback}; }
+inline AttrDef attr_int(std::string_view name, int64_t fallback = 0) {
+  return {.name = name, .kind = AttrKind::kInt, .int_default = fallback};
+}
 inline AttrDef attr_flag(std::string_view name) { return attr_int(name); }  // 0 or 1
-inline AttrDef attr_float(std::string_view name, double fallback = 0) { return {.name = name, .kind = AttrKind::kFloat, .float_default = fallback}; }
+inline AttrDef attr_float(std::string_view name, double fallback = 0) {
+  return {.name = name, .kind = AttrKind::kFloat, .float_default = fallback};
+}
 inline AttrDef attr_string(std::string_view name, std::string_view fallback = {}) {
   return {.name = name, .kind = AttrKind::kString, .string_default = fallback};
 }

@@ -95,7 +95,8 @@ CrossEntropySamples cross_entropy_samples(Gradient& t, ValueId log_prob, DType c
   Shape column = t.shape(label);
   const Shape samples = column;
   column.insert(column.begin() + 1, 1);
-  s.log_prob = t.reshape(t.op(OpKind::kGatherElements, {log_prob, t.reshape(label, column)}, {{"axis", int64_t{1}}, {"of", std::string("label")}}), samples);
+  s.log_prob = t.reshape(
+      t.op(OpKind::kGatherElements, {log_prob, t.reshape(label, column)}, {{"axis", int64_t{1}}, {"of", std::string("label")}}), samples);
   s.weight = t.has(2) ? t.op(OpKind::kGather, {t.cast(t.x(2), compute), label}) : t.full(samples, compute, 1);
   if (counted.valid()) s.weight = t.where_or_zero(counted, s.weight);
   return s;

@@ -53,7 +53,9 @@ class Sampler {
   // visit(index in the image (i64 x1, clamped), weight (compute dtype x1)) for each tap of the source coordinate.
   using Visit = std::function<void(Expr, Expr)>;
   void taps(const BodyAxis& a, const Source& s, const Visit& visit);
-  Coord coord(const BodyAxis& a, Expr index) { return c_.s.opaque(k_.let("at", k_.to_index(index)), 0, k_.symbols().sub(c_.s.dim(a.in_dim), 1)); }
+  Coord coord(const BodyAxis& a, Expr index) {
+    return c_.s.opaque(k_.let("at", k_.to_index(index)), 0, k_.symbols().sub(c_.s.dim(a.in_dim), 1));
+  }
   Expr position(const Coord& x) { return k_.convert(uniform(c_, x), DType::kI64); }
   Expr whole(int64_t v) { return k_.constant_bits(KType::of(DType::kI64), static_cast<uint64_t>(v)); }
   Expr real(double v) { return k_.constant(DType::kF64, v); }

@@ -29,9 +29,18 @@ template <class Tag> struct Id {
 // The vector that owns the things an id names.
 template <class IdT, class T> class IdVec {
  public:
-  IdT push(T value) { items_.push_back(std::move(value)); return IdT(items_.size() - 1); }
-  T& operator[](IdT id) { NNC_CHECK(id.index() < items_.size(), "id outside its arena"); return items_[id.index()]; }
-  const T& operator[](IdT id) const { NNC_CHECK(id.index() < items_.size(), "id outside its arena"); return items_[id.index()]; }
+  IdT push(T value) {
+    items_.push_back(std::move(value));
+    return IdT(items_.size() - 1);
+  }
+  T& operator[](IdT id) {
+    NNC_CHECK(id.index() < items_.size(), "id outside its arena");
+    return items_[id.index()];
+  }
+  const T& operator[](IdT id) const {
+    NNC_CHECK(id.index() < items_.size(), "id outside its arena");
+    return items_[id.index()];
+  }
   size_t size() const { return items_.size(); }
   bool contains(IdT id) const { return id.index() < items_.size(); }
   auto begin() { return items_.begin(); }
@@ -46,8 +55,14 @@ template <class IdT, class T> class IdVec {
 // A side table that grows on write; reading an absent entry gives the default.
 template <class IdT, class T> class IdMap {
  public:
-  T& operator[](IdT id) { if (id.index() >= items_.size()) items_.resize(id.index() + 1); return items_[id.index()]; }
-  const T& get(IdT id) const { static const T none{}; return id.index() < items_.size() ? items_[id.index()] : none; }
+  T& operator[](IdT id) {
+    if (id.index() >= items_.size()) items_.resize(id.index() + 1);
+    return items_[id.index()];
+  }
+  const T& get(IdT id) const {
+    static const T none{};
+    return id.index() < items_.size() ? items_[id.index()] : none;
+  }
   void clear() { items_.clear(); }
 
  private:

@@ -48,8 +48,8 @@ template <class Range, class F> std::string join(const Range& range, std::string
 }
 std::vector<std::string_view> split(std::string_view s, char separator);  // keeps empty parts
 std::string_view trim(std::string_view s);
-bool parse_int(std::string_view s, int64_t* out);   // whole string, decimal
-bool parse_double(std::string_view s, double* out); // whole string; inf, nan accepted
+bool parse_int(std::string_view s, int64_t* out);    // whole string, decimal
+bool parse_double(std::string_view s, double* out);  // whole string; inf, nan accepted
 std::string hex(uint64_t value, int digits);
 // A double-quoted string with \" \\ \n \t \xNN escapes, pure ASCII; `unquote` reads it back.
 std::string quote(std::string_view s);

@@ -52,9 +52,11 @@ struct nnc_session {
 
 namespace {
 
-constexpr DType kDtypes[] = {DType::kInvalid, DType::kBool, DType::kU2, DType::kU4, DType::kU8, DType::kU16, DType::kU32, DType::kU64, DType::kI2, DType::kI4, DType::kI8, DType::kI16,
-                             DType::kI32, DType::kI64, DType::kF16, DType::kBF16, DType::kF32, DType::kF64, DType::kF8E4M3FN, DType::kF8E4M3FNUZ, DType::kF8E5M2, DType::kF8E5M2FNUZ,
-                             DType::kF8E8M0, DType::kF4E2M1, DType::kString, DType::kC64, DType::kC128};
+constexpr DType kDtypes[] = {DType::kInvalid,  DType::kBool,       DType::kU2,     DType::kU4,         DType::kU8,     DType::kU16,
+                             DType::kU32,      DType::kU64,        DType::kI2,     DType::kI4,         DType::kI8,     DType::kI16,
+                             DType::kI32,      DType::kI64,        DType::kF16,    DType::kBF16,       DType::kF32,    DType::kF64,
+                             DType::kF8E4M3FN, DType::kF8E4M3FNUZ, DType::kF8E5M2, DType::kF8E5M2FNUZ, DType::kF8E8M0, DType::kF4E2M1,
+                             DType::kString,   DType::kC64,        DType::kC128};
 static_assert(std::size(kDtypes) == static_cast<size_t>(DType::kCount), "every dtype has its number");
 
 DType dtype_of(nnc_dtype t) {
@@ -80,7 +82,8 @@ std::string json_string(std::string_view s) {
 }
 
 nnc_error* out_of_memory() {
-  static nnc_error error{static_cast<int32_t>(Code::kOutOfMemory), "out of memory", "NNC-7001: out of memory", "", "{\"code\": 7001, \"message\": \"out of memory\"}"};
+  static nnc_error error{static_cast<int32_t>(Code::kOutOfMemory), "out of memory", "NNC-7001: out of memory", "",
+                         "{\"code\": 7001, \"message\": \"out of memory\"}"};
   return &error;
 }
 
@@ -89,8 +92,9 @@ nnc_error* wrap(Error e) {
   out->code = static_cast<int32_t>(e.code);
   out->text = e.str();
   out->node = e.place.node;
-  out->json = nnc::cat("{\"code\": ", out->code, ", \"message\": ", json_string(e.message), ", \"node\": ", json_string(e.place.node), ", \"op\": ", json_string(e.place.op), ", \"file\": ",
-                       json_string(e.place.file), ", \"context\": [", nnc::join(e.context, ", ", [](const std::string& line) { return json_string(line); }), "]}");
+  out->json = nnc::cat("{\"code\": ", out->code, ", \"message\": ", json_string(e.message), ", \"node\": ", json_string(e.place.node),
+                       ", \"op\": ", json_string(e.place.op), ", \"file\": ", json_string(e.place.file), ", \"context\": [",
+                       nnc::join(e.context, ", ", [](const std::string& line) { return json_string(line); }), "]}");
   out->message = std::move(e.message);
   return out;
 }
@@ -100,9 +104,7 @@ template <class F> nnc_error* guarded(F&& f) {
   try {
     Status status = f();
     return status.ok() ? nullptr : wrap(std::move(status).error());
-  } catch (const std::bad_alloc&) {
-    return out_of_memory();
-  }
+  } catch (const std::bad_alloc&) { return out_of_memory(); }
 }
 
 Error missing(std::string_view what) { return Error(Code::kUsage, nnc::cat(what, " is NULL")); }
@@ -160,7 +162,9 @@ void describe_model(nnc_model& m) {
 Result<nnc::ArtifactOptions> artifact_options(const nnc_model_options& o) {
   nnc::ArtifactOptions out;
   if (o.trust < NNC_TRUST_LIST || o.trust > NNC_TRUST_NONE) return Error(Code::kUsage, nnc::cat("trust is ", static_cast<int>(o.trust)));
-  out.trust = o.trust == NNC_TRUST_LIST ? nnc::ArtifactTrust::kList : o.trust == NNC_TRUST_CALLER ? nnc::ArtifactTrust::kCaller : nnc::ArtifactTrust::kNone;
+  out.trust = o.trust == NNC_TRUST_LIST     ? nnc::ArtifactTrust::kList
+              : o.trust == NNC_TRUST_CALLER ? nnc::ArtifactTrust::kCaller
+                                            : nnc::ArtifactTrust::kNone;
   return out;
 }
 
@@ -191,7 +195,8 @@ Status give(const std::vector<Info>& list, size_t index, std::string_view what, 
 }
 
 Status read_input(const nnc_input& in, size_t index, nnc::InputView& out) {
-  if (in.rank < 0 || in.rank > NNC_MAX_RANK || (in.rank > 0 && !in.dims)) return Error(Code::kBadInput, nnc::cat("input ", index, ": rank ", in.rank, in.dims ? "" : " without dims"));
+  if (in.rank < 0 || in.rank > NNC_MAX_RANK || (in.rank > 0 && !in.dims))
+    return Error(Code::kBadInput, nnc::cat("input ", index, ": rank ", in.rank, in.dims ? "" : " without dims"));
   if (!in.data && in.bytes > 0) return Error(Code::kBadInput, nnc::cat("input ", index, ": data is NULL"));
   out = {dtype_of(in.dtype), {in.dims, static_cast<size_t>(in.rank)}, in.data, static_cast<int64_t>(std::min<size_t>(in.bytes, INT64_MAX))};
   return {};
@@ -208,7 +213,8 @@ Status fill_output(const nnc::Tensor& t, nnc::Tensor& kept, nnc_output& out, std
     out.room = 0;
     return {};
   }
-  if (out.room < t.bytes()) return Error(Code::kBadInput, nnc::cat(what, " needs ", t.bytes(), " bytes, room for ", out.room, " was given"));
+  if (out.room < t.bytes())
+    return Error(Code::kBadInput, nnc::cat(what, " needs ", t.bytes(), " bytes, room for ", out.room, " was given"));
   if (t.bytes() > 0) std::memcpy(out.data, t.data(), t.bytes());
   return {};
 }
@@ -218,7 +224,8 @@ Status run_keeping(nnc_session& s, const char* entry, nnc_output* outputs, size_
   std::vector<nnc::Tensor> inputs;
   for (const nnc::InputView& v : s.inputs) {
     NNC_ASSIGN(nnc::Tensor t, nnc::Tensor::create(v.dtype, {v.dims.begin(), v.dims.end()}));
-    if (static_cast<int64_t>(t.bytes()) > v.bytes) return Error(Code::kBadInput, nnc::cat("an input has ", v.bytes, " bytes, ", t.bytes(), " expected"));
+    if (static_cast<int64_t>(t.bytes()) > v.bytes)
+      return Error(Code::kBadInput, nnc::cat("an input has ", v.bytes, " bytes, ", t.bytes(), " expected"));
     if (t.bytes() > 0) std::memcpy(t.data(), v.data, t.bytes());
     inputs.push_back(std::move(t));
   }
@@ -313,7 +320,9 @@ void nnc_model_release(nnc_model* model) { delete model; }
 
 const char* nnc_model_target(const nnc_model* model) { return model ? model->executable->program().target.c_str() : ""; }
 size_t nnc_model_entry_count(const nnc_model* model) { return model ? model->entries.size() : 0; }
-const char* nnc_model_entry_name(const nnc_model* model, size_t index) { return model && index < model->entries.size() ? model->entries[index].c_str() : nullptr; }
+const char* nnc_model_entry_name(const nnc_model* model, size_t index) {
+  return model && index < model->entries.size() ? model->entries[index].c_str() : nullptr;
+}
 
 nnc_error* nnc_model_input_count(const nnc_model* model, const char* entry, size_t* out) {
   return guarded([&]() -> Status {
@@ -377,9 +386,11 @@ nnc_error* nnc_session_create(nnc_model* model, const nnc_session_options* optio
 }
 void nnc_session_release(nnc_session* session) { delete session; }
 
-nnc_error* nnc_session_run(nnc_session* session, const char* entry, const nnc_input* inputs, size_t input_count, nnc_output* outputs, size_t output_count) {
+nnc_error* nnc_session_run(nnc_session* session, const char* entry, const nnc_input* inputs, size_t input_count, nnc_output* outputs,
+                           size_t output_count) {
   return guarded([&]() -> Status {
-    if (!session || !entry || (!inputs && input_count > 0) || (!outputs && output_count > 0)) return missing(!session ? "session" : !entry ? "entry" : "inputs or outputs");
+    if (!session || !entry || (!inputs && input_count > 0) || (!outputs && output_count > 0))
+      return missing(!session ? "session" : !entry ? "entry" : "inputs or outputs");
     session->inputs.resize(input_count);
     for (size_t i = 0; i < input_count; ++i) NNC_TRY(read_input(inputs[i], i, session->inputs[i]));
     const bool keep = std::any_of(outputs, outputs + output_count, [](const nnc_output& o) { return !o.data; });
@@ -400,7 +411,8 @@ nnc_error* nnc_session_set_state(nnc_session* session, const char* name, const n
     nnc::InputView v;
     NNC_TRY(read_input(*value, 0, v));
     NNC_ASSIGN(nnc::Tensor t, nnc::Tensor::create(v.dtype, {v.dims.begin(), v.dims.end()}));
-    if (static_cast<int64_t>(t.bytes()) > v.bytes) return Error(Code::kBadInput, nnc::cat("state \"", name, "\": ", v.bytes, " bytes given, ", t.bytes(), " expected"));
+    if (static_cast<int64_t>(t.bytes()) > v.bytes)
+      return Error(Code::kBadInput, nnc::cat("state \"", name, "\": ", v.bytes, " bytes given, ", t.bytes(), " expected"));
     if (t.bytes() > 0) std::memcpy(t.data(), v.data, t.bytes());
     return session->session->set_state(name, t);
   });

@@ -1,5 +1,6 @@
-// One engine of the paired harness: compiles a model, then runs slices on request. `bench_worker MODEL --inputs IN.npz --target T --threads N [--dim NAME=SPEC ...]`; commands on standard input, one JSON line for each:
-// `run SECONDS` runs the model for that long (times in seconds), `probe SECONDS` measures the FMA peak of one thread (GFLOP/s), `outputs FILE.npz` writes the outputs, `quit`.
+// One engine of the paired harness: compiles a model, then runs slices on request. `bench_worker MODEL --inputs IN.npz --target T --threads
+// N [--dim NAME=SPEC ...]`; commands on standard input, one JSON line for each: `run SECONDS` runs the model for that long (times in
+// seconds), `probe SECONDS` measures the FMA peak of one thread (GFLOP/s), `outputs FILE.npz` writes the outputs, `quit`.
 
 #include <immintrin.h>
 
@@ -136,8 +137,9 @@ int main(int argc, char** argv) {
   for (const Tensor& a : args) b.inputs.push_back({a.dtype(), a.dims(), a.data(), static_cast<int64_t>(a.bytes())});
   for (Tensor& r : results) b.outputs.push_back({r.data(), static_cast<int64_t>(r.bytes()), DType::kInvalid, 0, {}, 0});
   const CodeCounts counts = executable->counts();
-  std::printf("{\"compile\": %.4f, \"load\": %.4f, \"native\": %lld, \"vm\": %lld, \"host\": %lld, \"kernels\": %zu}\n", compiled_at - begin, now() - compiled_at,
-              static_cast<long long>(counts.native), static_cast<long long>(counts.vm), static_cast<long long>(counts.host), compiled.program.kernels.size());
+  std::printf("{\"compile\": %.4f, \"load\": %.4f, \"native\": %lld, \"vm\": %lld, \"host\": %lld, \"kernels\": %zu}\n",
+              compiled_at - begin, now() - compiled_at, static_cast<long long>(counts.native), static_cast<long long>(counts.vm),
+              static_cast<long long>(counts.host), compiled.program.kernels.size());
   std::fflush(stdout);
 
   char line[4096];
@@ -151,7 +153,8 @@ int main(int argc, char** argv) {
         times.push_back(now() - a);
       } while (now() - start < seconds);
       std::sort(times.begin(), times.end());
-      std::printf("{\"n\": %zu, \"p10\": %.9f, \"p50\": %.9f, \"p90\": %.9f}\n", times.size(), times[times.size() / 10], times[times.size() / 2], times[times.size() * 9 / 10]);
+      std::printf("{\"n\": %zu, \"p10\": %.9f, \"p50\": %.9f, \"p90\": %.9f}\n", times.size(), times[times.size() / 10],
+                  times[times.size() / 2], times[times.size() * 9 / 10]);
     } else if (std::strncmp(line, "probe ", 6) == 0) {
       std::printf("{\"gflops\": %.2f}\n", probe_gflops(std::atof(line + 6)));
     } else if (std::strncmp(line, "outputs ", 8) == 0) {

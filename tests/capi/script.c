@@ -107,7 +107,8 @@ static int add_input(struct script* s, char* rest) {
 }
 static int add_output(struct script* s, const char* rest) {
   struct expectation* e = &s->expected[s->output_count];
-  if (s->output_count == kMaxValues || sscanf(rest, "%511s %lf %lf", e->file, &e->rtol, &e->atol) != 3) return complain(s, "out FILE RTOL ATOL expected", "");
+  if (s->output_count == kMaxValues || sscanf(rest, "%511s %lf %lf", e->file, &e->rtol, &e->atol) != 3)
+    return complain(s, "out FILE RTOL ATOL expected", "");
   ++s->output_count;
   return 1;
 }
@@ -153,7 +154,8 @@ static int do_fail(struct script* s, char* rest) {
   int ok = 1;
   if (!entry || !code || !words) return complain(s, "fail ENTRY CODE WORDS expected", "");
   error = run(s, entry);
-  if (nnc_error_code(error) != atoi(code) || !strstr(nnc_error_text(error), words)) ok = complain(s, "not the error that was expected", nnc_error_text(error));
+  if (nnc_error_code(error) != atoi(code) || !strstr(nnc_error_text(error), words))
+    ok = complain(s, "not the error that was expected", nnc_error_text(error));
   nnc_error_release(error);
   forget(s);
   return ok;
@@ -163,7 +165,8 @@ static int do_state(struct script* s, const char* rest) {
   struct expectation e;
   nnc_output out;
   memset(&out, 0, sizeof out);
-  if (sscanf(rest, "%511s %511s %lf %lf", name, e.file, &e.rtol, &e.atol) != 4) return complain(s, "state NAME FILE RTOL ATOL expected", "");
+  if (sscanf(rest, "%511s %511s %lf %lf", name, e.file, &e.rtol, &e.atol) != 4)
+    return complain(s, "state NAME FILE RTOL ATOL expected", "");
   return succeeded(s, nnc_session_get_state(s->session, name, &out)) && same(s, &out, &e);
 }
 
@@ -180,8 +183,10 @@ static int command(struct script* s, char* line) {
   if (strcmp(line, "fail") == 0) return do_fail(s, rest);
   if (strcmp(line, "state") == 0) return do_state(s, rest);
   if (strcmp(line, "steady") == 0) return (s->allocations = stat_of(s, 0)) >= 0;
-  if (strcmp(line, "bindings") == 0) return stat_of(s, 1) == strtoll(rest, NULL, 10) || complain(s, "another number of bindings than", rest);
-  if (strcmp(line, "native") == 0) return succeeded(s, nnc_model_code_counts(s->model, NULL, &counts)) && (counts.vm == 0 || complain(s, "steps are interpreted", ""));
+  if (strcmp(line, "bindings") == 0)
+    return stat_of(s, 1) == strtoll(rest, NULL, 10) || complain(s, "another number of bindings than", rest);
+  if (strcmp(line, "native") == 0)
+    return succeeded(s, nnc_model_code_counts(s->model, NULL, &counts)) && (counts.vm == 0 || complain(s, "steps are interpreted", ""));
   return complain(s, "no command", line);
 }
 

@@ -1,4 +1,5 @@
-/* The C interface from a program in C: a small model with a state, interpreted, from tests/capi/states.nnb. With the arguments ARTIFACT SCRIPT: what the script says. */
+/* The C interface from a program in C: a small model with a state, interpreted, from tests/capi/states.nnb. With the arguments ARTIFACT
+ * SCRIPT: what the script says. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,12 +10,12 @@
 
 static int failures = 0;
 
-#define EXPECT(condition)                                                   \
-  do {                                                                      \
-    if (!(condition)) {                                                     \
+#define EXPECT(condition)                                                       \
+  do {                                                                          \
+    if (!(condition)) {                                                         \
       fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #condition); \
-      ++failures;                                                           \
-    }                                                                       \
+      ++failures;                                                               \
+    }                                                                           \
   } while (0)
 
 static void ok(nnc_error* error, int line) {

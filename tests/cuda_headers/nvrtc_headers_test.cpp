@@ -16,7 +16,9 @@ template <> struct Theirs<nvrtc::Status> { using type = nvrtcResult; };
 template <> struct Theirs<nvrtc::Program> { using type = nvrtcProgram; };
 template <> struct Theirs<nvrtc::Program*> { using type = nvrtcProgram*; };
 template <class F> struct TheirFunction;
-template <class R, class... A> struct TheirFunction<R (*)(A...)> { using type = typename Theirs<R>::type (*)(typename Theirs<A>::type...); };
+template <class R, class... A> struct TheirFunction<R (*)(A...)> {
+  using type = typename Theirs<R>::type (*)(typename Theirs<A>::type...);
+};
 
 #define NNC_SAME(member, symbol, parameters) \
   static_assert(std::is_same_v<TheirFunction<decltype(nvrtc::Api::member)>::type, decltype(&::symbol)>, #symbol " has another signature");

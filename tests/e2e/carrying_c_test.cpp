@@ -1,4 +1,5 @@
-// The carrying tests from C: each is compiled to an artifact, its inputs and the answers of the interpreter are written to files, and tests/capi runs them over libnnc_rt alone.
+// The carrying tests from C: each is compiled to an artifact, its inputs and the answers of the interpreter are written to files, and
+// tests/capi runs them over libnnc_rt alone.
 
 #include <gtest/gtest.h>
 
@@ -60,7 +61,9 @@ class FromC {
     append(script_, args...);
     script_ += '\n';
   }
-  void in(const Tensor& t) { line("in ", dtype_name(t.dtype()), " ", file(t), " ", join(t.dims(), " ", [](int64_t d) { return d; })); }
+  void in(const Tensor& t) {
+    line("in ", dtype_name(t.dtype()), " ", file(t), " ", join(t.dims(), " ", [](int64_t d) { return d; }));
+  }
   void out(const Tensor& t, double rtol, double atol) { line("out ", file(t), " ", rtol, " ", atol); }
   void run() {
     const std::string path = cat(folder_.path(), "/script");

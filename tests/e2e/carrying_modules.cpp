@@ -30,7 +30,8 @@ void build_training(Module& m) {
     Entry& e = m.add_entry(name);
     e.graph = std::make_unique<Graph>(&m, name);
     Graph& g = *e.graph;
-    const ValueId x = g.add_input(Type::tensor(DType::kF32, {kTrainBatch, kTrainIn})), labels = g.add_input(Type::tensor(DType::kI64, {kTrainBatch}));
+    const ValueId x = g.add_input(Type::tensor(DType::kF32, {kTrainBatch, kTrainIn})),
+                  labels = g.add_input(Type::tensor(DType::kI64, {kTrainBatch}));
     e.args = {{"x", {}}, {"labels", {}}};
     std::vector<ValueId> w;
     for (size_t i = 0; i < types.size(); ++i) {
@@ -64,7 +65,8 @@ void build_decode(Module& m) {
   e.graph = std::make_unique<Graph>(&m, "main");
   Graph& g = *e.graph;
   Maker k(g);
-  const ValueId x = g.add_input(Type::tensor(DType::kF32, {1, kWidth})), cache = g.add_input(Type::tensor(DType::kF32, {Dim(past), kWidth}));
+  const ValueId x = g.add_input(Type::tensor(DType::kF32, {1, kWidth})),
+                cache = g.add_input(Type::tensor(DType::kF32, {Dim(past), kWidth}));
   const ValueId w = k.constant(uniform(DType::kF32, {kWidth, kWidth}, 1));
   const ValueId q = k.op(OpKind::kMatMul, {x, w});
   const ValueId keys = k.op(OpKind::kConcat, {cache, x}, {{"axis", int64_t(0)}});
@@ -103,10 +105,12 @@ void build_loop(Module& m) {
   const RegionId body_id = g.add_region("body");
   Graph& body = g.region(body_id);
   {
-    const ValueId i = body.add_input(count), go = body.add_input(flag), h = body.add_input(row), weights = body.add_input(Type::tensor(DType::kF32, {kWidth, kWidth}));
+    const ValueId i = body.add_input(count), go = body.add_input(flag), h = body.add_input(row),
+                  weights = body.add_input(Type::tensor(DType::kF32, {kWidth, kWidth}));
     Maker kb(body);
     const ValueId next = kb.op(OpKind::kTanh, {kb.op(OpKind::kAdd, {h, kb.op(OpKind::kMatMul, {h, weights})})});
-    const ValueId odd = kb.op(OpKind::kEqual, {kb.op(OpKind::kMod, {i, kb.constant(Tensor::scalar_i64(2))}), kb.constant(Tensor::scalar_i64(1))});
+    const ValueId odd =
+        kb.op(OpKind::kEqual, {kb.op(OpKind::kMod, {i, kb.constant(Tensor::scalar_i64(2))}), kb.constant(Tensor::scalar_i64(1))});
     const RegionId yes = body.add_region("then"), no = body.add_region("else");
     for (RegionId r : {yes, no}) {
       Graph& branch = body.region(r);

@@ -5,7 +5,8 @@
 
 namespace nnc::test {
 
-// a. states w1 [16, 32], b1 [32], w2 [32, 10], b2 [10]; train_step: x f32[32, 16], labels i64[32] -> loss, and the states after one step of SGD; eval_step: the same -> loss, logits.
+// a. states w1 [16, 32], b1 [32], w2 [32, 10], b2 [10]; train_step: x f32[32, 16], labels i64[32] -> loss, and the states after one step of
+// SGD; eval_step: the same -> loss, logits.
 inline constexpr int64_t kTrainBatch = 32, kTrainIn = 16, kTrainHidden = 32, kTrainClasses = 10;
 inline constexpr float kTrainRate = 0.5f;
 void build_training(Module& m);

@@ -1,4 +1,5 @@
-// The carrying tests: small programs that reach through every layer and that later work stands on. Their names are fixed; they are never weakened.
+// The carrying tests: small programs that reach through every layer and that later work stands on. Their names are fixed; they are never
+// weakened.
 
 #include <gtest/gtest.h>
 
@@ -92,7 +93,8 @@ TEST(Carrying, D_LoopWithInvariantWeightsAndIf) {
   }
 }
 
-// f. GEMM with a dequantize prologue and bias + gelu + residual epilogue in one kernel; an epilogue that reads the product at permuted coordinates is not fused, and is right.
+// f. GEMM with a dequantize prologue and bias + gelu + residual epilogue in one kernel; an epilogue that reads the product at permuted
+// coordinates is not fused, and is right.
 TEST(Carrying, F_DequantizedProductWithEpilogue) {
   constexpr int64_t kM = 24, kK = 64, kN = 48;
   Module m;
@@ -100,14 +102,16 @@ TEST(Carrying, F_DequantizedProductWithEpilogue) {
   e.graph = std::make_unique<Graph>(&m, "main");
   Graph& g = *e.graph;
   Maker k(g);
-  const ValueId a = g.add_input(Type::tensor(DType::kF32, {kM, kK})), w = g.add_input(Type::tensor(DType::kU8, {kK, kN})), scale = g.add_input(Type::tensor(DType::kF32, {kN}));
+  const ValueId a = g.add_input(Type::tensor(DType::kF32, {kM, kK})), w = g.add_input(Type::tensor(DType::kU8, {kK, kN})),
+                scale = g.add_input(Type::tensor(DType::kF32, {kN}));
   const ValueId bias = g.add_input(Type::tensor(DType::kF32, {kN})), residual = g.add_input(Type::tensor(DType::kF32, {kM, kN}));
   const ValueId dense = k.op(OpKind::kDequantize, {w, scale}, {{"axis", int64_t(1)}});
   const ValueId sum = k.op(OpKind::kAdd, {k.op(OpKind::kMatMul, {a, dense}), bias});
   g.set_outputs({k.op(OpKind::kAdd, {k.op(OpKind::kGelu, {sum}), residual})});
   e.args = {{"a", {}}, {"w", {}}, {"scale", {}}, {"bias", {}}, {"residual", {}}};
   e.results = {{"y", {}}};
-  const std::vector<Tensor> in{uniform(DType::kF32, {kM, kK}, 1), uniform(DType::kU8, {kK, kN}, 2, 0, 255), uniform(DType::kF32, {kN}, 3, 0.001, 0.01), uniform(DType::kF32, {kN}, 4),
+  const std::vector<Tensor> in{uniform(DType::kF32, {kM, kK}, 1), uniform(DType::kU8, {kK, kN}, 2, 0, 255),
+                               uniform(DType::kF32, {kN}, 3, 0.001, 0.01), uniform(DType::kF32, {kN}, 4),
                                uniform(DType::kF32, {kM, kN}, 5)};
   for (const Target& t : carrying_targets()) {
     CompiledProgram compiled;

@@ -71,12 +71,15 @@ class Reference {
 };
 
 Tensor batch(int64_t step) { return uniform(DType::kF32, {kTrainBatch, kTrainIn}, static_cast<uint64_t>(500 + step)); }
-Tensor labels_of(int64_t step) { return uniform(DType::kI64, {kTrainBatch}, static_cast<uint64_t>(900 + step), 0, static_cast<double>(kTrainClasses)); }
+Tensor labels_of(int64_t step) {
+  return uniform(DType::kI64, {kTrainBatch}, static_cast<uint64_t>(900 + step), 0, static_cast<double>(kTrainClasses));
+}
 
 std::string differs(const Tensor& got, const std::vector<double>& want, double tolerance) {
   if (got.count() != static_cast<int64_t>(want.size())) return "size";
   for (int64_t i = 0; i < got.count(); ++i)
-    if (!(std::fabs(got.f64(i) - want[static_cast<size_t>(i)]) <= tolerance * std::max(1.0, std::fabs(want[static_cast<size_t>(i)])))) return cat("element ", i, ": ", got.f64(i), ", wanted ", want[static_cast<size_t>(i)]);
+    if (!(std::fabs(got.f64(i) - want[static_cast<size_t>(i)]) <= tolerance * std::max(1.0, std::fabs(want[static_cast<size_t>(i)]))))
+      return cat("element ", i, ": ", got.f64(i), ", wanted ", want[static_cast<size_t>(i)]);
   return {};
 }
 
@@ -86,7 +89,9 @@ struct Where {
   const char* target;
 };
 class CarryingTrain : public testing::TestWithParam<Where> {};
-INSTANTIATE_TEST_SUITE_P(A, CarryingTrain, testing::Values(Where{"cpu", "cpu", "cpu:x86-64-v3"}, Where{"vm", "cpu", "cpu:vm"}, Where{"emulator", "cuda-emu", "cuda-emu:sm_80"}),
+INSTANTIATE_TEST_SUITE_P(A, CarryingTrain,
+                         testing::Values(Where{"cpu", "cpu", "cpu:x86-64-v3"}, Where{"vm", "cpu", "cpu:vm"},
+                                         Where{"emulator", "cuda-emu", "cuda-emu:sm_80"}),
                          [](const auto& i) { return i.param.name; });
 
 TEST_P(CarryingTrain, FiftySteps) {

@@ -48,7 +48,9 @@ Tensor part(const Tensor& t, int64_t step) {
   return out;
 }
 
-trace::Value mlp(trace::Value x, const std::vector<trace::Value>& p) { return trace::linear(trace::relu(trace::linear(x, p[0], p[1])), p[2], p[3]); }
+trace::Value mlp(trace::Value x, const std::vector<trace::Value>& p) {
+  return trace::linear(trace::relu(trace::linear(x, p[0], p[1])), p[2], p[3]);
+}
 
 Status build(Module& m, const std::map<std::string, Tensor>& ref) {
   const int64_t in = ref.at("x").dims()[2];
@@ -115,7 +117,8 @@ void expect_bad_labels(Session& s, const Tensor& x, const Tensor& labels, const 
     const auto out = s.run("train_step", std::vector<Tensor>{x, bad});
     ASSERT_FALSE(out.ok()) << target;
     EXPECT_EQ(out.error().code, Code::kIndexOutOfRange) << out.error().str();
-    EXPECT_NE(out.error().message.find(cat("label ", value, " is outside [0, 5): that of sample [", sample, "]")), std::string::npos) << target << ": " << out.error().str();
+    EXPECT_NE(out.error().message.find(cat("label ", value, " is outside [0, 5): that of sample [", sample, "]")), std::string::npos)
+        << target << ": " << out.error().str();
     EXPECT_EQ(out.error().place.file.empty() && out.error().place.node.empty(), false) << target << ": no place";
     const std::vector<Tensor> after = states_of(s);
     for (size_t k = 0; k < before.size(); ++k) EXPECT_TRUE(before[k].same_bits(after[k])) << target << ": " << kParameters[k];
@@ -128,7 +131,8 @@ TEST(Carrying, A_TrainStepAndEvalStep) {
   Module m;
   const Status built = build(m, ref);
   ASSERT_TRUE(built.ok()) << built.error().str();
-  for (const auto& [target, device] : {std::pair<std::string, std::string>{parse_targets("cpu")->back().name, "cpu"}, {"cpu:vm", "cpu"}, {"cuda-emu:sm_80", "cuda-emu"}}) {
+  for (const auto& [target, device] :
+       {std::pair<std::string, std::string>{parse_targets("cpu")->back().name, "cpu"}, {"cpu:vm", "cpu"}, {"cuda-emu:sm_80", "cuda-emu"}}) {
     auto opened = open_artifact(m, target, device);
     ASSERT_TRUE(opened.ok()) << target << ": " << opened.error().str();
     Session& s = **opened;
@@ -140,7 +144,8 @@ TEST(Carrying, A_TrainStepAndEvalStep) {
       EXPECT_NEAR(out[0].f64(0), ref.at("losses").f64(step), 1e-5) << target << " step " << step;
     }
     const std::vector<Tensor> states = states_of(s);
-    for (size_t k = 0; k < states.size(); ++k) EXPECT_EQ(far_apart(states[k], ref.at("end." + kParameters[k]), 1e-5, 1e-5), "") << target << ": " << kParameters[k];
+    for (size_t k = 0; k < states.size(); ++k)
+      EXPECT_EQ(far_apart(states[k], ref.at("end." + kParameters[k]), 1e-5, 1e-5), "") << target << ": " << kParameters[k];
     const std::vector<Tensor> logits = must_run(s, "eval_step", std::vector<Tensor>{part(ref.at("x"), 0)});
     ASSERT_EQ(logits.size(), 1u);
     EXPECT_EQ(far_apart(logits[0], ref.at("logits"), 1e-5, 1e-5), "") << target;

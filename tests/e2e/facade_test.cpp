@@ -119,7 +119,8 @@ TEST(Facade, AnswersOnEveryDevice) {
 TEST(Facade, ErrorsTravelToTheReadBack) {
   auto cpu = api::Device::open("cpu");
   ASSERT_TRUE(cpu.ok());
-  const api::Tensor a = api::Tensor::of({2, 3}, std::vector<float>(6, 1.0f)), b = api::Tensor::of({2, 2}, std::vector<float>(4, 1.0f)).to(*cpu);
+  const api::Tensor a = api::Tensor::of({2, 3}, std::vector<float>(6, 1.0f)),
+                    b = api::Tensor::of({2, 2}, std::vector<float>(4, 1.0f)).to(*cpu);
   const auto on_host = (a + a).read();
   ASSERT_FALSE(on_host.ok());
   EXPECT_NE(on_host.error().str().find("is on the host"), std::string::npos) << on_host.error().str();
@@ -167,7 +168,8 @@ TEST(FirstProgram, OnCpuAndEmulator) {
     ASSERT_TRUE(o.ok()) << o.describe() << "\n" << o.err;
     EXPECT_NE(o.out.find(cat("device ", device, ": there")), std::string::npos) << o.out;
     EXPECT_NE(o.out.find(cat("z = x + y, computed on ", device, ": [11, 22, 33, 44]")), std::string::npos) << o.out;
-    EXPECT_NE(o.out.find(cat("Linear(10, 10) on ", device, ", applied to a batch of 16: 16 rows of 10 numbers")), std::string::npos) << o.out;
+    EXPECT_NE(o.out.find(cat("Linear(10, 10) on ", device, ", applied to a batch of 16: 16 rows of 10 numbers")), std::string::npos)
+        << o.out;
     // The first number of the layer's answer, from what the program says it gave to the layer.
     auto bytes = read_file(dump, 1 << 20);
     ASSERT_TRUE(bytes.ok());

@@ -39,14 +39,17 @@ TEST(Libraries, LetOutNothingButTheInterface) {
 
 TEST(Libraries, TheRuntimeHoldsNoCompiler) {
   const std::string runtime = names("libnnc_rt.so", {"-C", "--defined-only"}), whole = names("libnnc.so", {"-C", "--defined-only"});
-  for (const char* name : {"nnc::compile_for_target", "nnc::plan_module", "nnc::lower_group", "nnc::emit_cpu_unit", "nnc::import_onnx", "nnc::parse_module", "nnc::Interpreter::", "nnc::run_optimize"}) {
+  for (const char* name : {"nnc::compile_for_target", "nnc::plan_module", "nnc::lower_group", "nnc::emit_cpu_unit", "nnc::import_onnx",
+                           "nnc::parse_module", "nnc::Interpreter::", "nnc::run_optimize"}) {
     EXPECT_TRUE(has(whole, name)) << name;
     EXPECT_FALSE(has(runtime, name)) << name;
   }
-  for (const char* name : {"nnc::Session::run", "nnc::VmKernel::run", "nnc::parse_program", "nnc::parse_kernel"}) EXPECT_TRUE(has(runtime, name)) << name;
+  for (const char* name : {"nnc::Session::run", "nnc::VmKernel::run", "nnc::parse_program", "nnc::parse_kernel"})
+    EXPECT_TRUE(has(runtime, name)) << name;
 }
 
-// Beside the C and C++ libraries, threads and zlib nothing is needed to start a program; drivers and compilers are opened when they are asked for.
+// Beside the C and C++ libraries, threads and zlib nothing is needed to start a program; drivers and compilers are opened when they are
+// asked for.
 TEST(Libraries, NeedOnlyTheSystem) {
   for (const char* library : {"libnnc_rt.so", "libnnc.so"}) {
     SpawnRequest request;
@@ -60,7 +63,9 @@ TEST(Libraries, NeedOnlyTheSystem) {
       if (at == std::string_view::npos) continue;
       std::string_view name = line.substr(at + 17);
       name = name.substr(0, name.find(".so"));
-      EXPECT_TRUE(name == "libz" || name == "libstdc++" || name == "libm" || name == "libgcc_s" || name == "libc" || name == "libdl" || name == "libpthread" || name == "ld-linux-x86-64") << library << " needs " << name;
+      EXPECT_TRUE(name == "libz" || name == "libstdc++" || name == "libm" || name == "libgcc_s" || name == "libc" || name == "libdl" ||
+                  name == "libpthread" || name == "ld-linux-x86-64")
+          << library << " needs " << name;
       ++needed;
     }
     EXPECT_GT(needed, 2) << library;

@@ -1,6 +1,7 @@
 #pragma once
-// Host functions: the steps of a plan that run as plain code on host memory, found by name. One implementation each; nothing here knows of graphs or sessions. A function that counts (NonZero)
-// reports its data symbols. Functions check what depends on data and answer with an error; what the plan fixes (arity, dtypes) was verified before.
+// Host functions: the steps of a plan that run as plain code on host memory, found by name. One implementation each; nothing here knows of
+// graphs or sessions. A function that counts (NonZero) reports its data symbols. Functions check what depends on data and answer with an
+// error; what the plan fixes (arity, dtypes) was verified before.
 
 #include <cstdint>
 #include <span>

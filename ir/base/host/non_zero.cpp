@@ -29,7 +29,8 @@ Status host_non_zero(const HostCall& call) {
   if (count > row) return Error(Code::kAssertDims, cat("non_zero found ", count, " elements, more than its bound of ", row));
   const CheckedSize room = CheckedSize(row) * CheckedSize(static_cast<int64_t>(rank)) * CheckedSize(8);
   NNC_ASSIGN(const int64_t bytes, room.value("bytes of the coordinates"));
-  if (bytes > call.result.bytes) return Error(Code::kInternal, cat("non_zero needs ", bytes, " bytes for its result, the plan has ", call.result.bytes));
+  if (bytes > call.result.bytes)
+    return Error(Code::kInternal, cat("non_zero needs ", bytes, " bytes for its result, the plan has ", call.result.bytes));
   int64_t* out = static_cast<int64_t*>(call.result.data);
   int64_t column = 0;
   for_non_zero(x.dtype, x.data, elements, [&](int64_t index) {

@@ -4,7 +4,8 @@
 
 namespace nnc {
 
-// The requested extents with 0 (copy the input's, unless `allowzero`) and -1 (what is left) replaced. Dims: the extents of the tensor to reshape.
+// The requested extents with 0 (copy the input's, unless `allowzero`) and -1 (what is left) replaced. Dims: the extents of the tensor to
+// reshape.
 Status host_resolve_reshape(const HostCall& call) {
   const HostOperand& wanted = call.inputs[0];
   const std::span<const int64_t> input = call.dims;
@@ -14,7 +15,8 @@ Status host_resolve_reshape(const HostCall& call) {
   if (rank > 32 || static_cast<int64_t>(rank * 8) > call.result.bytes) return Error(Code::kLimit, cat("a shape of ", rank, " extents"));
   auto refuse = [&](std::string_view why) {
     auto text = [](const int64_t* v, size_t n) { return cat("[", join(std::span(v, n), ", ", [](int64_t d) { return d; }), "]"); };
-    return Error(Code::kAssertDims, cat("a tensor of shape ", text(input.data(), input.size()), " cannot become ", text(request, rank), ": ", why));
+    return Error(Code::kAssertDims,
+                 cat("a tensor of shape ", text(input.data(), input.size()), " cannot become ", text(request, rank), ": ", why));
   };
   size_t open = rank;
   CheckedSize rest = 1;

@@ -67,9 +67,15 @@ TEST(PlanPack, CheckerRefusesBadOffsets) {
     return !check_packing(buffers, p).ok();
   };
   EXPECT_TRUE(broken([](Packing& p) { p.peak = 99; }));
-  EXPECT_TRUE(broken([](Packing& p) { p.offsets[0] = p.offsets[1] = 32; p.peak = 1000; }));
+  EXPECT_TRUE(broken([](Packing& p) {
+    p.offsets[0] = p.offsets[1] = 32;
+    p.peak = 1000;
+  }));
   EXPECT_TRUE(broken([](Packing& p) { p.offsets[0] = p.offsets[1] = -64; }));
-  EXPECT_TRUE(broken([](Packing& p) { p.offsets[1] = 64; p.peak = 1000; }));
+  EXPECT_TRUE(broken([](Packing& p) {
+    p.offsets[1] = 64;
+    p.peak = 1000;
+  }));
   EXPECT_TRUE(broken([](Packing& p) { p.offsets.pop_back(); }));
 }
 

@@ -90,9 +90,7 @@ TEST(PlanText, BrokenTextIsAnError) {
   text.replace(text.find("round(s0, -3, 7)"), 16, "round(s0, -3/7, even)");
   for (size_t n = 0; n + 2 < text.size(); ++n) {
     auto p = parse_program(std::string_view(text).substr(0, n));
-    if (p.ok()) {
-      EXPECT_EQ(print_program(*p), text.substr(0, print_program(*p).size()));
-    }
+    if (p.ok()) { EXPECT_EQ(print_program(*p), text.substr(0, print_program(*p).size())); }
   }
   std::mt19937 rng(5);
   int refused = 0;
@@ -101,13 +99,12 @@ TEST(PlanText, BrokenTextIsAnError) {
     for (int k = 0; k < 1 + i % 3; ++k) broken[rng() % broken.size()] = static_cast<char>(rng() % 128);
     auto p = parse_program(broken);
     refused += !p.ok();
-    if (p.ok()) {
-      EXPECT_EQ(print_program(*parse_program(print_program(*p))), print_program(*p));
-    }
+    if (p.ok()) { EXPECT_EQ(print_program(*parse_program(print_program(*p))), print_program(*p)); }
   }
   EXPECT_GT(refused, 1000);
   EXPECT_FALSE(parse_program("plan 2 target \"\" features []").ok());
-  EXPECT_NE(parse_program("plan 1 target \"t\" features []\nstates {\n  #1 = \"w\" f32[]\n}").error().str().find("line 3"), std::string::npos);
+  EXPECT_NE(parse_program("plan 1 target \"t\" features []\nstates {\n  #1 = \"w\" f32[]\n}").error().str().find("line 3"),
+            std::string::npos);
 }
 
 TEST(PlanText, DeepNestingIsAnError) {

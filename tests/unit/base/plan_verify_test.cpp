@@ -20,7 +20,8 @@ const char kChecked[] =
 
 const char kPlan[] =
     "plan 1 target \"cpu:vm\" features []\n"
-    "symbols { s0 = input \"n\" in [0, 1024] s1 = data \"m\" in [0, 1024] s2 = input \"unused\" in [0, 9] s3 = floordiv(s1, 2) in [0, 512] }\n"
+    "symbols { s0 = input \"n\" in [0, 1024] s1 = data \"m\" in [0, 1024] s2 = input \"unused\" in [0, 9] s3 = floordiv(s1, 2) in [0, 512] "
+    "}\n"
     "kernels { #0 = \"map\" in_place [0->1] #1 = \"checked\" }\n"
     "constants { #0 = i64[1] sha256:0000000000000000000000000000000000000000000000000000000000000000 }\n"
     "states { #0 = \"w\" f32[4] #1 = \"v\" f32[4] }\n"
@@ -102,29 +103,46 @@ TEST_P(PlanVerify, Refuses) {
 INSTANTIATE_TEST_SUITE_P(
     All, PlanVerify,
     testing::Values(
-        Mutant{"operand", "launch @3 (b1, r0)", "launch @3 (b99, r0)", "operand 99 of 9"}, Mutant{"result", "launch @3 (b1, r0)", "launch @3 (b1, r7)", "operand 7 of 2"},
-        Mutant{"state_number", "copy @12 (b4, t0)", "copy @12 (b4, t5)", "operand 5 of 2"}, Mutant{"kernel_number", "launch @3 (b1, r0) kernel 0", "launch @3 (b1, r0) kernel 9", "kernel 9 of 2"},
+        Mutant{"operand", "launch @3 (b1, r0)", "launch @3 (b99, r0)", "operand 99 of 9"},
+        Mutant{"result", "launch @3 (b1, r0)", "launch @3 (b1, r7)", "operand 7 of 2"},
+        Mutant{"state_number", "copy @12 (b4, t0)", "copy @12 (b4, t5)", "operand 5 of 2"},
+        Mutant{"kernel_number", "launch @3 (b1, r0) kernel 0", "launch @3 (b1, r0) kernel 9", "kernel 9 of 2"},
         Mutant{"source", "loc [0]", "loc [4]", "a source"}, Mutant{"life_too_short", "life [0, 3]", "life [0, 2]", "lives longer than"},
-        Mutant{"use_after_death", "life [4, 12]", "life [4, 8]", "lives from step 4 to 8"}, Mutant{"born_late", "life [5, 6]", "life [6, 6]", "lives from step 6"},
-        Mutant{"dies_unborn", "life [5, 6]", "life [5, 4]", "dies before"}, Mutant{"order", "launch @1 (b0, b1)", "launch @0 (b0, b1)", "in order"},
+        Mutant{"use_after_death", "life [4, 12]", "life [4, 8]", "lives from step 4 to 8"},
+        Mutant{"born_late", "life [5, 6]", "life [6, 6]", "lives from step 6"},
+        Mutant{"dies_unborn", "life [5, 6]", "life [5, 4]", "dies before"},
+        Mutant{"order", "launch @1 (b0, b1)", "launch @0 (b0, b1)", "in order"},
         Mutant{"bad_alias", "alias b0", "alias b44", "leads nowhere"}, Mutant{"alias_cycle", "alias b0", "alias b1", "leads nowhere"},
-        Mutant{"alias_larger", "buffer b1 f32[s0] bytes 4*s0", "buffer b1 f32[s0] bytes 4*s0+4", "larger than buffer 0"}, Mutant{"align", "bytes 4*s1 align 64", "bytes 4*s1 align 48", "alignment 48"},
-        Mutant{"segment", "life [11, 11] in 1", "life [11, 11] in 2", "segment 2 of 2"}, Mutant{"unbound_size", "life [11, 11] in 1", "life [11, 11]", "no value there"},
+        Mutant{"alias_larger", "buffer b1 f32[s0] bytes 4*s0", "buffer b1 f32[s0] bytes 4*s0+4", "larger than buffer 0"},
+        Mutant{"align", "bytes 4*s1 align 64", "bytes 4*s1 align 48", "alignment 48"},
+        Mutant{"segment", "life [11, 11] in 1", "life [11, 11] in 2", "segment 2 of 2"},
+        Mutant{"unbound_size", "life [11, 11] in 1", "life [11, 11]", "no value there"},
         Mutant{"unbound_dim", "launch @3 (b1, r0) kernel 0 dims [s0]", "launch @3 (b1, r0) kernel 0 dims [s1]", "no value there"},
         Mutant{"unbound_derived", "launch @3 (b1, r0) kernel 0 dims [s0]", "launch @3 (b1, r0) kernel 0 dims [s3]", "no value there"},
         Mutant{"unbound_input", "launch @3 (b1, r0) kernel 0 dims [s0]", "launch @3 (b1, r0) kernel 0 dims [s2]", "no value there"},
-        Mutant{"bind_input", "symbols [s1]", "symbols [s0]", "no data symbol"}, Mutant{"step_after_bind", "bind @10 (c0) symbols [s1]\n", "bind @10 (c0) symbols [s1]\n fill @11 (b8)\n", "buffer 8 lives"},
-        Mutant{"write_arg", "launch @0 (a0, b0)", "launch @0 (b0, a0)", "read before"}, Mutant{"write_constant", "launch @2 (a3, b8)", "launch @2 (a3, c0)", "not to be written"},
-        Mutant{"read_unwritten", "launch @0 (a0, b0)", "launch @0 (a0, r0)", "buffer 0 is read before"}, Mutant{"arity", "launch @0 (a0, b0)", "launch @0 (a0, b0, a0)", "3 operands for a kernel of 2"},
-        Mutant{"copy_dtype", "copy @12 (b4, t0)", "copy @12 (a3, t0)", "f32 where i64"}, Mutant{"loop_flag", "(a2, _, b2, b3)", "(a2, _, b2, b2)", "i64 where bool"},
-        Mutant{"loop_trip", "(a2, _, b2, b3)", "(a0, _, b2, b3)", "f32 where i64"}, Mutant{"carry_shares", "carry [(t0, b4, b5)]", "carry [(t0, b4, b5), (t0, b4, b5)]", "share memory"},
-        Mutant{"carry_short_life", "life [4, 8]\n  buffer b6", "life [6, 6]\n  buffer b6", "lives from step 6"}, Mutant{"stale_state", "fill @11 (b7)\n    copy @12 (b4, t0) dims [16]", "copy @11 (b4, t0) dims [16]\n copy @12 (t0, r1) dims [16]", "used after it was written"},
-        Mutant{"fails_after_state", "assert_dims @9 () dims [s0, 1024] rel le", "copy @8 (b4, t0) dims [16] assert_dims @9 () dims [s0, 1024] rel le", "can fail after"},
+        Mutant{"bind_input", "symbols [s1]", "symbols [s0]", "no data symbol"},
+        Mutant{"step_after_bind", "bind @10 (c0) symbols [s1]\n", "bind @10 (c0) symbols [s1]\n fill @11 (b8)\n", "buffer 8 lives"},
+        Mutant{"write_arg", "launch @0 (a0, b0)", "launch @0 (b0, a0)", "read before"},
+        Mutant{"write_constant", "launch @2 (a3, b8)", "launch @2 (a3, c0)", "not to be written"},
+        Mutant{"read_unwritten", "launch @0 (a0, b0)", "launch @0 (a0, r0)", "buffer 0 is read before"},
+        Mutant{"arity", "launch @0 (a0, b0)", "launch @0 (a0, b0, a0)", "3 operands for a kernel of 2"},
+        Mutant{"copy_dtype", "copy @12 (b4, t0)", "copy @12 (a3, t0)", "f32 where i64"},
+        Mutant{"loop_flag", "(a2, _, b2, b3)", "(a2, _, b2, b2)", "i64 where bool"},
+        Mutant{"loop_trip", "(a2, _, b2, b3)", "(a0, _, b2, b3)", "f32 where i64"},
+        Mutant{"carry_shares", "carry [(t0, b4, b5)]", "carry [(t0, b4, b5), (t0, b4, b5)]", "share memory"},
+        Mutant{"carry_short_life", "life [4, 8]\n  buffer b6", "life [6, 6]\n  buffer b6", "lives from step 6"},
+        Mutant{"stale_state", "fill @11 (b7)\n    copy @12 (b4, t0) dims [16]", "copy @11 (b4, t0) dims [16]\n copy @12 (t0, r1) dims [16]",
+               "used after it was written"},
+        Mutant{"fails_after_state", "assert_dims @9 () dims [s0, 1024] rel le",
+               "copy @8 (b4, t0) dims [16] assert_dims @9 () dims [s0, 1024] rel le", "can fail after"},
         Mutant{"checks_after_state", "launch @2 (a3, b8)", "copy @2 (t1, t0) dims [16] launch @3 (a3, b8)", "lives from step 2"},
         Mutant{"state_in_loop", "launch @6 (b6, b5)", "copy @6 (b6, t0) dims [16] launch @7 (b6, b5)", "inside a region"},
-        Mutant{"state_twice", "result \"y\" f32[s0]", "result \"y\" f32[4] state 0", "replaced twice"}, Mutant{"state_type", "arg \"w\" f32[4] state 0", "arg \"w\" f32[5] state 0", "differ in type"},
-        Mutant{"unstated_alias", "launch @2 (a3, b8) kernel 1", "launch @2 (b8, b8) kernel 1", "read before"}, Mutant{"states_named_twice", "#1 = \"v\"", "#1 = \"w\"", "two states"},
-        Mutant{"kernels_named_twice", "#1 = \"checked\"", "#1 = \"map\"", "two kernels"}, Mutant{"unknown_host", "fill @11 (b7)", "host @11 (b7) fn \"rm\"", "no host function"}),
+        Mutant{"state_twice", "result \"y\" f32[s0]", "result \"y\" f32[4] state 0", "replaced twice"},
+        Mutant{"state_type", "arg \"w\" f32[4] state 0", "arg \"w\" f32[5] state 0", "differ in type"},
+        Mutant{"unstated_alias", "launch @2 (a3, b8) kernel 1", "launch @2 (b8, b8) kernel 1", "read before"},
+        Mutant{"states_named_twice", "#1 = \"v\"", "#1 = \"w\"", "two states"},
+        Mutant{"kernels_named_twice", "#1 = \"checked\"", "#1 = \"map\"", "two kernels"},
+        Mutant{"unknown_host", "fill @11 (b7)", "host @11 (b7) fn \"rm\"", "no host function"}),
     [](const testing::TestParamInfo<Mutant>& m) { return m.param.name; });
 
 }  // namespace

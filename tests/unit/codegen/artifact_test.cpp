@@ -92,7 +92,9 @@ class ArtifactTest : public testing::Test {
       EXPECT_EQ((*out)[0].f64(i), std::max(0.0f, x + b[i % 4]) * x);
     }
   }
-  static Result<std::shared_ptr<const Artifact>> read(const Bytes& bytes, ArtifactTrust trust = ArtifactTrust::kNone) { return Artifact::from_bytes(nullptr, bytes, {trust, false, int64_t(1) << 30}); }
+  static Result<std::shared_ptr<const Artifact>> read(const Bytes& bytes, ArtifactTrust trust = ArtifactTrust::kNone) {
+    return Artifact::from_bytes(nullptr, bytes, {trust, false, int64_t(1) << 30});
+  }
 
   std::unique_ptr<TempDir> dir_;
   std::vector<std::pair<std::string, std::string>> saved_;
@@ -248,7 +250,8 @@ TEST_F(ArtifactTest, NativeCodeOfAnUntrustedFileNeverRuns) {
   SpawnRequest compiler;
   compiler.program = "/usr/bin/g++";
   compiler.arguments = {"-shared", "-fPIC", "-x", "c++", "-", "-o", path("planted.so")};
-  std::string source = cat("#include <cstdio>\n__attribute__((constructor)) static void mark() { fclose(fopen(\"", path("mark"), "\", \"w\")); }\n");
+  std::string source =
+      cat("#include <cstdio>\n__attribute__((constructor)) static void mark() { fclose(fopen(\"", path("mark"), "\", \"w\")); }\n");
   for (const PlanKernel& k : programs[0].program.kernels) append(source, "extern \"C\" void ", k.name, "() {}\n");
   compiler.input = bytes_of(source);
   auto built = spawn(compiler);

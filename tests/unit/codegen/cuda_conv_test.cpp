@@ -12,7 +12,7 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 struct Case {
-  Ints x, w;                 // [batch, spatial..., channels], [kernel..., in / group, out]
+  Ints x, w;  // [batch, spatial..., channels], [kernel..., in / group, out]
   Ints pads, strides, dilations;
   int64_t group = 1;
   DType type = DType::kF32;
@@ -50,7 +50,13 @@ std::unique_ptr<Built> build(const Case& c, uint32_t seed) {
   };
   const ValueId x = input(c.x), w = input(c.w), bias = input({c.w.back()});
   const ValueId y = *b.op(OpKind::kConv, {x, w, bias},
-                          {{"layout", std::string("nhwc")}, {"w_format", std::string("hwio")}, {"group", c.group}, {"pads_begin", c.pads}, {"pads_end", c.pads}, {"strides", c.strides}, {"dilations", c.dilations}});
+                          {{"layout", std::string("nhwc")},
+                           {"w_format", std::string("hwio")},
+                           {"group", c.group},
+                           {"pads_begin", c.pads},
+                           {"pads_end", c.pads},
+                           {"strides", c.strides},
+                           {"dilations", c.dilations}});
   out->g->set_outputs({*b.op(OpKind::kRelu, {y})});
   return out;
 }
@@ -66,7 +72,9 @@ TEST(CudaConv, EveryKindOnTheEmulator) {
     EXPECT_EQ(r.lowered.kernels.size(), 1u);
     EXPECT_GE(r.lowered.kernels[0].kernel.threads, 64) << "case " << i;
     EXPECT_EQ(testing::bits_differ(r.compiled[0], r.interpreted[0]), "") << "case " << i;
-    EXPECT_EQ(testing::far_apart(r.interpreted[0], r.reference[0], c.type == DType::kF16 ? 5e-3 : 1e-4, c.type == DType::kF16 ? 5e-3 : 1e-4), "") << "case " << i;
+    EXPECT_EQ(
+        testing::far_apart(r.interpreted[0], r.reference[0], c.type == DType::kF16 ? 5e-3 : 1e-4, c.type == DType::kF16 ? 5e-3 : 1e-4), "")
+        << "case " << i;
     if (!c.must) continue;
     CudaEmitOptions bare;
     bare.header = false;

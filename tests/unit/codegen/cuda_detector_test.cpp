@@ -1,4 +1,5 @@
-// One planted fault of each kind, and its clean twin: the detector finds the one and has nothing to say about the other, in every order of blocks and threads.
+// One planted fault of each kind, and its clean twin: the detector finds the one and has nothing to say about the other, in every order of
+// blocks and threads.
 
 #include <gtest/gtest.h>
 
@@ -19,7 +20,8 @@ constexpr int64_t kBlocks = 3;
 struct Bench {
   KernelBuilder k;
   BufId x, y;
-  explicit Bench(int64_t elements = kBlocks * kThreads, DType t = DType::kF32) : k("planted", kThreads), x(k.param("x", t, elements, Access::kRead)), y(k.param("y", t, elements, Access::kWrite)) {
+  explicit Bench(int64_t elements = kBlocks * kThreads, DType t = DType::kF32)
+      : k("planted", kThreads), x(k.param("x", t, elements, Access::kRead)), y(k.param("y", t, elements, Access::kWrite)) {
     k.grid(kBlocks);
   }
   Expr id() { return k.add(k.mul(k.task(0), k.index(kThreads)), k.thread()); }
@@ -64,7 +66,8 @@ const std::vector<Planted>& planted() {
        }},
       {"global race between threads of a block", EmuFault::kRace,
        [](Bench& b, bool faulty) {
-         b.k.store(b.y, faulty ? b.k.add(b.k.mul(b.k.task(0), b.i(kThreads)), b.k.floordiv(b.k.thread(), b.i(2))) : b.id(), b.k.load(b.x, b.id(), 1));
+         b.k.store(b.y, faulty ? b.k.add(b.k.mul(b.k.task(0), b.i(kThreads)), b.k.floordiv(b.k.thread(), b.i(2))) : b.id(),
+                   b.k.load(b.x, b.id(), 1));
        }},
       {"two blocks on one word", EmuFault::kRace,
        [](Bench& b, bool faulty) { b.k.store(b.y, faulty ? b.k.thread() : b.id(), b.k.load(b.x, b.id(), 1)); }},
@@ -77,14 +80,18 @@ const std::vector<Planted>& planted() {
        }},
       {"divergent barrier", EmuFault::kDivergentBarrier,
        [](Bench& b, bool faulty) {
-         if (faulty) b.k.if_(b.k.lt(b.k.thread(), b.i(32)), [&] { b.k.barrier(); });
-         else b.k.barrier();
+         if (faulty)
+           b.k.if_(b.k.lt(b.k.thread(), b.i(32)), [&] { b.k.barrier(); });
+         else
+           b.k.barrier();
          b.k.store(b.y, b.id(), b.k.load(b.x, b.id(), 1));
        }},
       {"divergent barrier within a warp", EmuFault::kDivergentBarrier,
        [](Bench& b, bool faulty) {
-         if (faulty) b.k.if_(b.k.lt(b.k.lane(), b.i(7)), [&] { b.k.barrier(); });
-         else b.k.barrier();
+         if (faulty)
+           b.k.if_(b.k.lt(b.k.lane(), b.i(7)), [&] { b.k.barrier(); });
+         else
+           b.k.barrier();
          b.k.store(b.y, b.id(), b.k.load(b.x, b.id(), 1));
        }},
       {"one past the end", EmuFault::kOutOfBounds,
@@ -100,7 +107,8 @@ const std::vector<Planted>& planted() {
       {"uninitialised shared", EmuFault::kUninitialised,
        [](Bench& b, bool faulty) {
          const BufId s = b.k.alloc("s", DType::kF32, kThreads, Space::kShared);
-         b.k.if_(faulty ? b.k.lt(b.k.thread(), b.i(kThreads - 1)) : b.k.mask_const(true), [&] { b.k.store(s, b.k.thread(), b.k.load(b.x, b.id(), 1)); });
+         b.k.if_(faulty ? b.k.lt(b.k.thread(), b.i(kThreads - 1)) : b.k.mask_const(true),
+                 [&] { b.k.store(s, b.k.thread(), b.k.load(b.x, b.id(), 1)); });
          b.k.barrier();
          b.k.store(b.y, b.id(), b.k.load(s, b.k.sub(b.i(kThreads - 1), b.k.thread()), 1));
        }},
@@ -116,8 +124,10 @@ const std::vector<Planted>& planted() {
          const Expr v = b.k.load(b.x, b.id(), 1);
          const VarId r = b.k.mut("r", v);
          const auto shuffle = [&] { b.k.set(r, b.k.warp(WarpOp::kShflXor, v, b.i(1))); };
-         if (faulty) b.k.if_(b.k.lt(b.k.lane(), b.i(16)), shuffle);
-         else shuffle();
+         if (faulty)
+           b.k.if_(b.k.lt(b.k.lane(), b.i(16)), shuffle);
+         else
+           shuffle();
          b.k.store(b.y, b.id(), b.k.var(r));
        }},
       {"early read of an asynchronous copy", EmuFault::kEarlyRead,
@@ -143,7 +153,8 @@ const std::vector<Planted>& planted() {
          const BufId s = b.k.alloc("s", DType::kF32, kThreads, Space::kShared);
          b.k.store(s, b.k.thread(), b.k.load(b.x, b.id(), 1));
          if (!faulty) b.k.barrier(Scope::kWarp);
-         const Expr other = b.k.add(b.k.mul(b.k.floordiv(b.k.thread(), b.i(32)), b.i(32)), b.k.floormod(b.k.add(b.k.thread(), b.i(1)), b.i(32)));
+         const Expr other =
+             b.k.add(b.k.mul(b.k.floordiv(b.k.thread(), b.i(32)), b.i(32)), b.k.floormod(b.k.add(b.k.thread(), b.i(1)), b.i(32)));
          b.k.store(b.y, b.id(), b.k.load(s, other, 1));
        }},
       {"a warp barrier where a block barrier is needed", EmuFault::kRace,
@@ -209,7 +220,9 @@ TEST(CudaDetector, FindsEachPlantedFaultAndNothingElse) {
         } else {
           EXPECT_TRUE(run.found(plant.fault)) << plant.name << " was not found; seed " << seed << "\n" << run.text();
           // Where threads race for shared memory, some orders read it first.
-          for (const EmuReport& r : run.reports) EXPECT_TRUE(r.fault == plant.fault || (plant.fault == EmuFault::kRace && r.fault == EmuFault::kUninitialised)) << plant.name << ": " << r.text;
+          for (const EmuReport& r : run.reports)
+            EXPECT_TRUE(r.fault == plant.fault || (plant.fault == EmuFault::kRace && r.fault == EmuFault::kUninitialised))
+                << plant.name << ": " << r.text;
         }
       }
     }
@@ -223,16 +236,20 @@ TEST(CudaDetector, ReportsNameBufferElementAndThreads) {
   const std::vector<EmuBuffer> buffers = {{x, sizeof x, nullptr}, {y, sizeof y, nullptr}};
   const EmuRun race = test::run_emulated(c.module->kernel(1), c.kernels[1], buffers, {}, {.seed = 0});
   ASSERT_FALSE(race.reports.empty());
-  EXPECT_EQ(race.reports[0].text, "read of memory that nothing was written to in kernel k1: element 63 of shared 's_2'; thread 0 of block 0");
+  EXPECT_EQ(race.reports[0].text,
+            "read of memory that nothing was written to in kernel k1: element 63 of shared 's_2'; thread 0 of block 0");
   ASSERT_EQ(race.reports.size(), 2u);
-  EXPECT_EQ(race.reports[1].text, "data race in kernel k1: element 32 of shared 's_2' written by thread 32 of block 0 and accessed by thread 31 with no barrier between");
+  EXPECT_EQ(race.reports[1].text,
+            "data race in kernel k1: element 32 of shared 's_2' written by thread 32 of block 0 and accessed by thread 31 with no barrier "
+            "between");
 }
 
 TEST(CudaDetector, LeavesOutWhatIsSwitchedOff) {
   const Compiled& c = compiled();
   ASSERT_NE(c.module, nullptr);
   alignas(64) static float x[kBlocks * kThreads], y[kBlocks * kThreads];
-  const EmuRun run = test::run_emulated(c.module->kernel(1), c.kernels[1], {{x, sizeof x, nullptr}, {y, sizeof y, nullptr}}, {}, {.races = false});
+  const EmuRun run =
+      test::run_emulated(c.module->kernel(1), c.kernels[1], {{x, sizeof x, nullptr}, {y, sizeof y, nullptr}}, {}, {.races = false});
   EXPECT_TRUE(run.reports.empty()) << run.text();
 }
 

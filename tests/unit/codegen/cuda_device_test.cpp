@@ -29,7 +29,8 @@ TEST(CudaDevice, LaunchesAndFindsFaults) {
   const Kernel clean = doubled(false), racy = doubled(true);
   const auto emu = parse_target("cuda-emu:sm_80"), host = parse_target("cpu:x86-64-v3");
   ASSERT_TRUE(emu.ok() && host.ok());
-  const auto code = compile_cpu_units({{emit_cuda_unit({{&clean, "doubled"}, {&racy, "racy"}}, *emu, {.emulate = true, .header = true})}}, *host);
+  const auto code =
+      compile_cpu_units({{emit_cuda_unit({{&clean, "doubled"}, {&racy, "racy"}}, *emu, {.emulate = true, .header = true})}}, *host);
   ASSERT_TRUE(code.ok()) << code.error().str();
 
   const std::shared_ptr<Device> device = make_emu_device();

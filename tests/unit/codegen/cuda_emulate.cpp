@@ -26,9 +26,12 @@ bool EmuRun::found(EmuFault f) const {
     if (r.fault == f) return true;
   return false;
 }
-std::string EmuRun::text() const { return join(reports, "\n", [](const EmuReport& r) { return r.text; }); }
+std::string EmuRun::text() const {
+  return join(reports, "\n", [](const EmuReport& r) { return r.text; });
+}
 
-EmuRun run_emulated(const EmuKernel& k, const Kernel& kernel, std::vector<EmuBuffer> buffers, const std::vector<int64_t>& dims, const EmuOptions& options) {
+EmuRun run_emulated(const EmuKernel& k, const Kernel& kernel, std::vector<EmuBuffer> buffers, const std::vector<int64_t>& dims,
+                    const EmuOptions& options) {
   EmuRun run;
   auto grid = grid_extents(kernel, dims);
   EXPECT_TRUE(grid.ok()) << grid.error().str();

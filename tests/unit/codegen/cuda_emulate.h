@@ -19,6 +19,7 @@ struct EmuRun {
   std::string text() const;
 };
 // `buffers`: one per parameter; `written` where initialisation is watched.
-EmuRun run_emulated(const EmuKernel& k, const Kernel& kernel, std::vector<EmuBuffer> buffers, const std::vector<int64_t>& dims = {}, const EmuOptions& options = {});
+EmuRun run_emulated(const EmuKernel& k, const Kernel& kernel, std::vector<EmuBuffer> buffers, const std::vector<int64_t>& dims = {},
+                    const EmuOptions& options = {});
 
 }  // namespace nnc::test

@@ -1,4 +1,5 @@
-// Folds lowered for CUDA: emulated with every check, bit-equal to their interpretation and near the reference, rows and columns of every length class.
+// Folds lowered for CUDA: emulated with every check, bit-equal to their interpretation and near the reference, rows and columns of every
+// length class.
 
 #include <gtest/gtest.h>
 
@@ -12,9 +13,9 @@ namespace {
 
 struct Case {
   std::vector<int64_t> dims, axes;
-  const char* kind;                 // of a reduction, or softmax, argmax
+  const char* kind;  // of a reduction, or softmax, argmax
   DType type = DType::kF32;
-  const char* must = nullptr;       // stands in the device's text
+  const char* must = nullptr;  // stands in the device's text
 };
 
 const std::vector<Case>& cases() {
@@ -51,7 +52,9 @@ std::unique_ptr<Built> build(const Case& c, uint32_t seed) {
   out->inputs.push_back(testing::random_tensor(c.type, c.dims, seed, is_int(c.type) ? -99 : -1, is_int(c.type) ? 99 : 1));
   const ValueId x = out->g->add_input(Type::tensor(c.type, shape));
   const std::string kind = c.kind;
-  auto reduce = [&](const char* how, ValueId v, int64_t keep) { return *b.op(OpKind::kReduce, {v}, {{"kind", std::string(how)}, {"axes", c.axes}, {"keepdims", keep}}); };
+  auto reduce = [&](const char* how, ValueId v, int64_t keep) {
+    return *b.op(OpKind::kReduce, {v}, {{"kind", std::string(how)}, {"axes", c.axes}, {"keepdims", keep}});
+  };
   if (kind == "softmax") {
     const ValueId e = *b.op(OpKind::kExp, {*b.op(OpKind::kSub, {x, reduce("max", x, 1)})});
     out->g->set_outputs({*b.op(OpKind::kDiv, {e, reduce("sum", e, 1)})});

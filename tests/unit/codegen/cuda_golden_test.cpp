@@ -1,4 +1,5 @@
-// One text per CUDA skeleton, as people read it: helpers and kernel without the device's header. NNC_BLESS=1 rewrites the files. What a golden must show is asked for by name.
+// One text per CUDA skeleton, as people read it: helpers and kernel without the device's header. NNC_BLESS=1 rewrites the files. What a
+// golden must show is asked for by name.
 
 #include <gtest/gtest.h>
 
@@ -7,8 +8,8 @@
 
 #include "codegen/cuda/nvrtc.h"
 #include "codegen/emit.h"
-#include "ir/builder.h"
 #include "codegen/lower.h"
+#include "ir/builder.h"
 #include "ir/support/file.h"
 #include "ir/support/text.h"
 
@@ -31,7 +32,9 @@ struct Golden {
 
 ValueId softmax(Group& f) {
   const ValueId x = f.input(DType::kF32, {64, 768});
-  auto reduce = [&](const char* how, ValueId v) { return f.op(OpKind::kReduce, {v}, {{"kind", std::string(how)}, {"axes", std::vector<int64_t>{1}}, {"keepdims", int64_t(1)}}); };
+  auto reduce = [&](const char* how, ValueId v) {
+    return f.op(OpKind::kReduce, {v}, {{"kind", std::string(how)}, {"axes", std::vector<int64_t>{1}}, {"keepdims", int64_t(1)}});
+  };
   const ValueId e = f.op(OpKind::kExp, {f.op(OpKind::kSub, {x, reduce("max", x)})});
   return f.op(OpKind::kDiv, {e, reduce("sum", e)});
 }
@@ -42,20 +45,55 @@ ValueId product(Group& f, DType t) {
 ValueId convolution(Group& f, Shape x, Shape w, int64_t group) {
   const std::vector<int64_t> ones{1, 1};
   return f.op(OpKind::kConv, {f.input(DType::kF32, std::move(x)), f.input(DType::kF32, std::move(w))},
-              {{"layout", std::string("nhwc")}, {"w_format", std::string("hwio")}, {"group", group}, {"pads_begin", ones}, {"pads_end", ones}, {"strides", ones}, {"dilations", ones}});
+              {{"layout", std::string("nhwc")},
+               {"w_format", std::string("hwio")},
+               {"group", group},
+               {"pads_begin", ones},
+               {"pads_end", ones},
+               {"strides", ones},
+               {"dilations", ones}});
 }
 
 const std::vector<Golden>& goldens() {
   static const std::vector<Golden> all = {
-      {"pointwise", [](Group& f) { return f.op(OpKind::kRelu, {f.op(OpKind::kAdd, {f.input(DType::kF32, {64, 1024}), f.input(DType::kF32, {1024})})}); }, {"load_f32x4(", "store_f32x4("}, {"masked", "_by"}},
+      {"pointwise",
+       [](Group& f) {
+         return f.op(OpKind::kRelu, {f.op(OpKind::kAdd, {f.input(DType::kF32, {64, 1024}), f.input(DType::kF32, {1024})})});
+       },
+       {"load_f32x4(", "store_f32x4("},
+       {"masked", "_by"}},
       {"row_fold", softmax, {"load_f32x4(", "warp_shfl_down_f32", "NNC_BARRIER"}, {"masked", "_by"}},
-      {"column_fold", [](Group& f) { return f.op(OpKind::kReduce, {f.input(DType::kF32, {128, 1024})}, {{"kind", std::string("sum")}, {"axes", std::vector<int64_t>{0}}, {"keepdims", int64_t(0)}}); }, {"load_f32x4("}, {"masked", "_by"}},
-      {"contraction_f32", [](Group& f) { return product(f, DType::kF32); }, {"copy_async_16", "NNC_SHARED", "fma_f32x4"}, {"masked", "mma", "_by"}},
+      {"column_fold",
+       [](Group& f) {
+         return f.op(OpKind::kReduce, {f.input(DType::kF32, {128, 1024})},
+                     {{"kind", std::string("sum")}, {"axes", std::vector<int64_t>{0}}, {"keepdims", int64_t(0)}});
+       },
+       {"load_f32x4("},
+       {"masked", "_by"}},
+      {"contraction_f32",
+       [](Group& f) { return product(f, DType::kF32); },
+       {"copy_async_16", "NNC_SHARED", "fma_f32x4"},
+       {"masked", "mma", "_by"}},
       {"contraction_f16", [](Group& f) { return product(f, DType::kF16); }, {"copy_async_16", "NNC_SHARED", "frag_mma"}, {"masked"}},
       {"contraction_bf16", [](Group& f) { return product(f, DType::kBF16); }, {"copy_async_16", "NNC_SHARED", "frag_mma"}, {"masked"}},
-      {"convolution", [](Group& f) { return convolution(f, {1, 16, 16, 32}, {3, 3, 32, 64}, 1); }, {"copy_async_16", "fma_f32x4"}, {"mma"}},
-      {"depthwise", [](Group& f) { return convolution(f, {1, 16, 16, 32}, {3, 3, 1, 32}, 32); }, {"load_f32x4(", "fma_f32x4"}, {"masked", "_by"}},
-      {"move", [](Group& f) { return f.op(OpKind::kTranspose, {f.input(DType::kF32, {256, 256})}, {{"perm", std::vector<int64_t>{1, 0}}}); }, {"NNC_SHARED", "NNC_BARRIER"}, {"masked"}},
+      {"convolution",
+       [](Group& f) {
+         return convolution(f, {1, 16, 16, 32}, {3, 3, 32, 64}, 1);
+       },
+       {"copy_async_16", "fma_f32x4"},
+       {"mma"}},
+      {"depthwise",
+       [](Group& f) {
+         return convolution(f, {1, 16, 16, 32}, {3, 3, 1, 32}, 32);
+       },
+       {"load_f32x4(", "fma_f32x4"},
+       {"masked", "_by"}},
+      {"move",
+       [](Group& f) {
+         return f.op(OpKind::kTranspose, {f.input(DType::kF32, {256, 256})}, {{"perm", std::vector<int64_t>{1, 0}}});
+       },
+       {"NNC_SHARED", "NNC_BARRIER"},
+       {"masked"}},
   };
   return all;
 }

@@ -28,7 +28,8 @@ Kernel random_kernel(uint64_t seed) {
   const int lanes = r.pick({1, 2, 4, 8});
   std::vector<Expr> leaves{k.index(5), k.index(-3), k.thread()};
   std::vector<BufId> outs;
-  for (DType t : test::value_dtypes()) leaves.push_back(k.load(k.param(cat("x_", dtype_name(t)), t, lanes, Access::kRead), k.index(0), lanes));
+  for (DType t : test::value_dtypes())
+    leaves.push_back(k.load(k.param(cat("x_", dtype_name(t)), t, lanes, Access::kRead), k.index(0), lanes));
   for (DType t : test::value_dtypes()) outs.push_back(k.param(cat("y_", dtype_name(t)), t, 4096, Access::kWrite));
   test::ExprMaker maker(k, r, leaves);
   maker.grow(60);
@@ -89,7 +90,8 @@ Kernel large_shared_kernel() {
 Kernel tile_kernel(DType a, DType b, uint8_t depth) {
   KernelBuilder k("tiles", 32);
   const DType c = depth == 32 ? DType::kI32 : DType::kF32;
-  const BufId x = k.param("x", a, 16 * 64, Access::kRead), w = k.param("w", b, 64 * 8, Access::kRead), y = k.param("y", c, 128, Access::kReadWrite);
+  const BufId x = k.param("x", a, 16 * 64, Access::kRead), w = k.param("w", b, 64 * 8, Access::kRead),
+              y = k.param("y", c, 128, Access::kReadWrite);
   const VarId acc = k.frag_zero("acc", c, {16, 8, depth, FragShape::kC});
   const VarId fa = k.frag_load("a", a, {16, 8, depth, FragShape::kA}, x, k.index(0), k.index(64));
   const VarId fb = k.frag_load("b", b, {16, 8, depth, FragShape::kB}, w, k.index(0), k.index(8));
@@ -113,8 +115,10 @@ TEST(CudaNvrtc, TakesEveryOperationForEveryArchitectureOfTheSuite) {
     for (DType b : {DType::kI8, DType::kU8}) tiles.push_back(tile_kernel(a, b, 32));
   for (int sm : {75, 80, 90}) {
     std::vector<Kernel> all = plain;
-    if (sm >= 80) all.insert(all.end(), tiles.begin(), tiles.end());
-    else all.push_back(tiles[0]);
+    if (sm >= 80)
+      all.insert(all.end(), tiles.begin(), tiles.end());
+    else
+      all.push_back(tiles[0]);
     const auto code = compile_cuda(unit_of(all, sm), sm);
     ASSERT_TRUE(code.ok()) << code.error().str();
     ASSERT_EQ(code->code.size() > 4 && code->code[1] == 'E' && code->code[2] == 'L' && code->code[3] == 'F', true);
@@ -124,7 +128,8 @@ TEST(CudaNvrtc, TakesEveryOperationForEveryArchitectureOfTheSuite) {
 }
 
 TEST(CudaNvrtc, VectorsAreSingleAccessesAndTilesAreMatrixInstructions) {
-  std::vector<Kernel> kernels{tile_kernel(DType::kF16, DType::kF16, 16), tile_kernel(DType::kBF16, DType::kBF16, 16), tile_kernel(DType::kI8, DType::kI8, 32), thread_kernel()};
+  std::vector<Kernel> kernels{tile_kernel(DType::kF16, DType::kF16, 16), tile_kernel(DType::kBF16, DType::kBF16, 16),
+                              tile_kernel(DType::kI8, DType::kI8, 32), thread_kernel()};
   for (DType t : {DType::kF32, DType::kF16, DType::kU8, DType::kF64}) {
     KernelBuilder k("copy", 64);
     const int lanes = 128 / dtype_bits(t);
@@ -170,8 +175,10 @@ TEST(CudaNvrtc, SaysWhatIsMissing) {
 
 TEST(CudaNvrtc, ReadsTheAssemblersLog) {
   const auto use = parse_ptxas_log(
-      "ptxas info    : 0 bytes gmem\nptxas info    : Compiling entry function 'k0' for 'sm_80'\nptxas info    : Function properties for k0\n"
-      "    16 bytes stack frame, 12 bytes spill stores, 20 bytes spill loads\nptxas info    : Used 42 registers, used 1 barriers, 2048 bytes smem, 376 bytes cmem[0]\n"
+      "ptxas info    : 0 bytes gmem\nptxas info    : Compiling entry function 'k0' for 'sm_80'\nptxas info    : Function properties for "
+      "k0\n"
+      "    16 bytes stack frame, 12 bytes spill stores, 20 bytes spill loads\nptxas info    : Used 42 registers, used 1 barriers, 2048 "
+      "bytes smem, 376 bytes cmem[0]\n"
       "ptxas info    : Compiling entry function 'k1' for 'sm_80'\nptxas info    : Used 8 registers, 360 bytes cmem[0]\n");
   ASSERT_EQ(use.size(), 2u);
   EXPECT_EQ(use[0].name, "k0");

@@ -1,4 +1,5 @@
-// Products lowered for CUDA: emulated with every check, bit-equal to their interpretation and near the reference, in every element type, transposed and not, with extents that fill no tile.
+// Products lowered for CUDA: emulated with every check, bit-equal to their interpretation and near the reference, in every element type,
+// transposed and not, with extents that fill no tile.
 
 #include <gtest/gtest.h>
 
@@ -15,7 +16,7 @@ struct Case {
   std::vector<int64_t> a, b;
   bool ta = false, tb = false, relu_left = false;
   double rtol = 1e-5, atol = 1e-5;
-  const char* must = nullptr;      // stands in the device's text
+  const char* must = nullptr;  // stands in the device's text
   const char* must_not = nullptr;
 };
 
@@ -79,12 +80,8 @@ TEST(CudaProduct, EveryTypeOnTheEmulator) {
     CudaEmitOptions bare;
     bare.header = false;
     const std::string text = emit_cuda_unit({{&r.lowered.kernels[0].kernel, "k"}}, *target, bare);
-    if (c.must) {
-      EXPECT_NE(text.find(c.must), std::string::npos) << "case " << i << "\n" << text;
-    }
-    if (c.must_not) {
-      EXPECT_EQ(text.find(c.must_not), std::string::npos) << "case " << i << "\n" << text;
-    }
+    if (c.must) { EXPECT_NE(text.find(c.must), std::string::npos) << "case " << i << "\n" << text; }
+    if (c.must_not) { EXPECT_EQ(text.find(c.must_not), std::string::npos) << "case " << i << "\n" << text; }
   }
 }
 
@@ -104,7 +101,8 @@ TEST(CudaProduct, CompilesForDevicesAlmostWithoutSpills) {
     for (const LoweredGroup& g : groups) unit.push_back({&g.kernels[0].kernel, cat("k", unit.size())});
     const auto code = compile_cuda(emit_cuda_unit(unit, *target), sm);
     ASSERT_TRUE(code.ok()) << code.error().str();
-    for (const CudaKernelUse& use : code->kernels) EXPECT_LE(use.spill_stores, 16) << "sm_" << sm << " " << use.name << ", " << use.registers << " registers";
+    for (const CudaKernelUse& use : code->kernels)
+      EXPECT_LE(use.spill_stores, 16) << "sm_" << sm << " " << use.name << ", " << use.registers << " registers";
   }
 }
 

@@ -1,4 +1,5 @@
-// Random kernels on the emulator against the kernel interpreter, bit for bit: every operation over every type and number of lanes that CUDA kernels hold.
+// Random kernels on the emulator against the kernel interpreter, bit for bit: every operation over every type and number of lanes that CUDA
+// kernels hold.
 
 #include <gtest/gtest.h>
 
@@ -26,9 +27,11 @@ RandomKernel make_kernel(uint64_t seed) {
   KernelBuilder k("random", 1);
   const int lanes = r.pick({1, 2, 4, 8});
   std::vector<BufId> ins, outs;
-  for (DType t : test::value_dtypes()) ins.push_back(k.param(std::string("x_") + std::string(dtype_name(t)), t, lanes, Access::kRead)), out.params.push_back(t);
+  for (DType t : test::value_dtypes())
+    ins.push_back(k.param(std::string("x_") + std::string(dtype_name(t)), t, lanes, Access::kRead)), out.params.push_back(t);
   out.inputs = ins.size();
-  for (DType t : test::value_dtypes()) outs.push_back(k.param(std::string("y_") + std::string(dtype_name(t)), t, kOut, Access::kWrite)), out.params.push_back(t);
+  for (DType t : test::value_dtypes())
+    outs.push_back(k.param(std::string("y_") + std::string(dtype_name(t)), t, kOut, Access::kWrite)), out.params.push_back(t);
   k.set_index64(true);
   std::vector<Expr> leaves{k.index(5), k.index(-3)};
   for (BufId in : ins) leaves.push_back(k.load(in, k.index(0), lanes));
@@ -87,7 +90,9 @@ void compare(const RandomKernel& k, Memory& got, Memory& want, uint64_t seed, in
         if (s.kind == StmtKind::kStore && s.buf.v == p) {
           const ExprNode& e = k.kernel.exprs[s.value];
           const int64_t at = static_cast<int64_t>(k.kernel.exprs[s.index].bits);
-          if (at <= i && i < at + e.type.lanes) what = std::string(expr_op_name(e.op)) + " " + type_text(e.type) + " of " + (e.a ? type_text(k.kernel.exprs[e.a].type) : "nothing");
+          if (at <= i && i < at + e.type.lanes)
+            what = std::string(expr_op_name(e.op)) + " " + type_text(e.type) + " of " +
+                   (e.a ? type_text(k.kernel.exprs[e.a].type) : "nothing");
         }
       FAIL() << "seed " << seed << ", " << dtype_name(k.params[p]) << " " << i << ": " << std::hex << a << " for " << b << ", " << what;
     }

@@ -24,7 +24,8 @@ TEST(CudaSpeed, ContractionInF32) {
   const Kernel& k = lowered->kernels[0].kernel;
   auto module = test::compile_emulated({k});
   ASSERT_TRUE(module.ok()) << module.error().str();
-  Tensor a = testing::random_tensor(DType::kF32, {kSize, kSize}, 1), c = testing::random_tensor(DType::kF32, {kSize, kSize}, 2), y(DType::kF32, {kSize, kSize});
+  Tensor a = testing::random_tensor(DType::kF32, {kSize, kSize}, 1), c = testing::random_tensor(DType::kF32, {kSize, kSize}, 2),
+         y(DType::kF32, {kSize, kSize});
   std::vector<EmuBuffer> buffers;
   for (Tensor* t : {&a, &c, &y}) buffers.push_back({t->data(), static_cast<int64_t>(t->bytes()), nullptr});
   for (bool races : {true, false}) {

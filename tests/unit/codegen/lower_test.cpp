@@ -28,7 +28,8 @@ struct Fixture {
     EXPECT_TRUE(v.ok()) << (v.ok() ? "" : v.error().str());
     return v.ok() ? *v : ValueId();
   }
-  void check(std::vector<ValueId> outputs, double rtol = 1e-5, double atol = 1e-6, const char* targets = "cpu:x86-64-v3,x86-64-v4,vm,cuda-emu:sm_80") {
+  void check(std::vector<ValueId> outputs, double rtol = 1e-5, double atol = 1e-6,
+             const char* targets = "cpu:x86-64-v3,x86-64-v4,vm,cuda-emu:sm_80") {
     g.set_outputs(std::move(outputs));
     auto list = parse_targets(targets);
     ASSERT_TRUE(list.ok());
@@ -37,10 +38,9 @@ struct Fixture {
       testing::GroupRun r = testing::run_lowered(m, g, t, inputs, native);
       ASSERT_EQ(r.error, "") << t.name;
       for (size_t o = 0; o < r.reference.size(); ++o) {
-        EXPECT_EQ(testing::far_apart(r.interpreted[o], r.reference[o], rtol, atol), "") << t.name << " interpreted, output " << o << "\n" << print_kernel(r.lowered.kernels.back().kernel);
-        if (native) {
-          EXPECT_EQ(testing::bits_differ(r.compiled[o], r.interpreted[o]), "") << t.name << " compiled, output " << o;
-        }
+        EXPECT_EQ(testing::far_apart(r.interpreted[o], r.reference[o], rtol, atol), "") << t.name << " interpreted, output " << o << "\n"
+                                                                                        << print_kernel(r.lowered.kernels.back().kernel);
+        if (native) { EXPECT_EQ(testing::bits_differ(r.compiled[o], r.interpreted[o]), "") << t.name << " compiled, output " << o; }
       }
     }
   }
@@ -123,7 +123,11 @@ TEST(Lower, Conv3x3) {
   Fixture f;
   ValueId x = f.input(DType::kF32, {1, 9, 11, 12}), w = f.input(DType::kF32, {3, 3, 12, 20}), c = f.input(DType::kF32, {20});
   ValueId y = f.op(OpKind::kConv, {x, w, c},
-                   {{"layout", std::string("nhwc")}, {"w_format", std::string("hwio")}, {"pads_begin", std::vector<int64_t>{1, 1}}, {"pads_end", std::vector<int64_t>{1, 1}}, {"strides", std::vector<int64_t>{2, 1}}});
+                   {{"layout", std::string("nhwc")},
+                    {"w_format", std::string("hwio")},
+                    {"pads_begin", std::vector<int64_t>{1, 1}},
+                    {"pads_end", std::vector<int64_t>{1, 1}},
+                    {"strides", std::vector<int64_t>{2, 1}}});
   f.check({f.op(OpKind::kRelu, {y})}, 1e-4, 1e-5);
 }
 
@@ -131,13 +135,18 @@ TEST(Lower, ConvDepthwise) {
   Fixture f;
   ValueId x = f.input(DType::kF32, {2, 9, 10, 24}), w = f.input(DType::kF32, {3, 3, 1, 24});
   ValueId y = f.op(OpKind::kConv, {x, w},
-                   {{"layout", std::string("nhwc")}, {"w_format", std::string("hwio")}, {"group", int64_t(24)}, {"pads_begin", std::vector<int64_t>{1, 1}}, {"pads_end", std::vector<int64_t>{1, 1}}});
+                   {{"layout", std::string("nhwc")},
+                    {"w_format", std::string("hwio")},
+                    {"group", int64_t(24)},
+                    {"pads_begin", std::vector<int64_t>{1, 1}},
+                    {"pads_end", std::vector<int64_t>{1, 1}}});
   f.check({y}, 1e-4, 1e-5);
 }
 
 TEST(Lower, Lstm) {
   Fixture f;
-  ValueId x = f.input(DType::kF32, {4, 2, 19}), w = f.input(DType::kF32, {2, 4 * 12, 19}), r = f.input(DType::kF32, {2, 4 * 12, 12}), b = f.input(DType::kF32, {2, 8 * 12});
+  ValueId x = f.input(DType::kF32, {4, 2, 19}), w = f.input(DType::kF32, {2, 4 * 12, 19}), r = f.input(DType::kF32, {2, 4 * 12, 12}),
+          b = f.input(DType::kF32, {2, 8 * 12});
   auto ys = f.b.ops(OpKind::kLstm, {x, w, r, b}, {{"hidden", int64_t(12)}, {"direction", std::string("bidirectional")}});
   ASSERT_TRUE(ys.ok());
   f.check(*ys, 1e-4, 1e-5);

@@ -78,7 +78,8 @@ Result<void*> load(const Bytes& so, Library* library) {
   return library->handle;
 }
 
-Result<std::vector<Tensor>> run_kernels(Module& m, const Graph& g, const Target& target, const LoweredGroup& lowered, const std::vector<Tensor>& inputs, std::vector<int64_t>& values, bool native) {
+Result<std::vector<Tensor>> run_kernels(Module& m, const Graph& g, const Target& target, const LoweredGroup& lowered,
+                                        const std::vector<Tensor>& inputs, std::vector<int64_t>& values, bool native) {
   std::vector<Tensor> in = inputs, out;
   for (ValueId v : g.outputs()) {
     std::vector<int64_t> dims;

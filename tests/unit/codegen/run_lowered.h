@@ -1,5 +1,6 @@
 #pragma once
-// Runs one group on random inputs through the reference interpreter, the kernel interpreter and compiled code, and compares: compiled code with its interpretation bit for bit, both with the reference by tolerance.
+// Runs one group on random inputs through the reference interpreter, the kernel interpreter and compiled code, and compares: compiled code
+// with its interpretation bit for bit, both with the reference by tolerance.
 
 #include <string>
 #include <vector>

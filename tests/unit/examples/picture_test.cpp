@@ -29,7 +29,10 @@ struct Image {
   bool interlaced = false;
   Bytes palette = {}, alpha = {};
   // Sample `c` of a pixel, below 2^depth.
-  int sample(int64_t x, int64_t y, int c) const { return static_cast<int>((x * 37 + y * 91 + c * 53 + x * y) & ((1 << depth) - 1)) % (color == 3 ? static_cast<int>(palette.size() / 3) : 1 << depth); }
+  int sample(int64_t x, int64_t y, int c) const {
+    return static_cast<int>((x * 37 + y * 91 + c * 53 + x * y) & ((1 << depth) - 1)) %
+           (color == 3 ? static_cast<int>(palette.size() / 3) : 1 << depth);
+  }
   int channels() const { return color == 2 ? 3 : color == 4 ? 2 : color == 6 ? 4 : 1; }
 };
 
@@ -136,7 +139,9 @@ TEST(Png, EveryKindOfPixels) {
     ASSERT_EQ(p->width, m.width);
     for (int64_t y = 0; y < m.height; ++y)
       for (int64_t x = 0; x < m.width; ++x)
-        for (int c = 0; c < 3; ++c) ASSERT_EQ(p->at(x, y)[c], expected(m, x, y, c)) << "color " << m.color << " depth " << m.depth << " interlaced " << m.interlaced << " at " << x << "," << y;
+        for (int c = 0; c < 3; ++c)
+          ASSERT_EQ(p->at(x, y)[c], expected(m, x, y, c))
+              << "color " << m.color << " depth " << m.depth << " interlaced " << m.interlaced << " at " << x << "," << y;
   }
 }
 

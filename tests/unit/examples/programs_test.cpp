@@ -62,7 +62,8 @@ TEST_F(Programs, SpeechHearsWhatTheStoredProbabilitiesSay) {
   std::string wav("RIFF\0\0\0\0WAVEfmt \x10\0\0\0\x03\0\x01\0\x80\x3e\0\0\0\xfa\0\0\x04\0\x20\0data\0\0\0\0", 44);  // floats at 16 kHz
   const auto size = static_cast<uint32_t>(steps.dims()[0] * kStep * 4);
   __builtin_memcpy(wav.data() + 40, &size, 4);
-  for (int64_t s = 0; s < steps.dims()[0]; ++s) wav.append(reinterpret_cast<const char*>(steps.as<float>().data() + s * (kContext + kStep) + kContext), kStep * 4);
+  for (int64_t s = 0; s < steps.dims()[0]; ++s)
+    wav.append(reinterpret_cast<const char*>(steps.as<float>().data() + s * (kContext + kStep) + kContext), kStep * 4);
   ASSERT_TRUE(write_file_atomic(path("r.wav"), bytes_of(wav)).ok());
 
   const SpawnOutcome o = run("speech", {"--model", model("silero_vad"), "--dump-input", path("in.npz"), path("r.wav")});
@@ -75,15 +76,14 @@ TEST_F(Programs, SpeechHearsWhatTheStoredProbabilitiesSay) {
   for (const std::string_view line : split(o.out, '\n')) {
     int m0 = 0, m1 = 0;
     double s0 = 0, s1 = 0;
-    if (std::sscanf(std::string(line).c_str(), "speech from %d:%lf to %d:%lf", &m0, &s0, &m1, &s1) == 4) spans.emplace_back(60 * m0 + s0, 60 * m1 + s1);
+    if (std::sscanf(std::string(line).c_str(), "speech from %d:%lf to %d:%lf", &m0, &s0, &m1, &s1) == 4)
+      spans.emplace_back(60 * m0 + s0, 60 * m1 + s1);
   }
   ASSERT_EQ(spans.size(), 4u) << o.out;
   for (int64_t s = 0; s < probabilities.count(); ++s) {
     const double middle = 0.032 * (static_cast<double>(s) + 0.5);
     bool inside = false;
-    for (const auto& [begin, end] : spans) {
-      inside |= middle > begin && middle < end;
-    }
+    for (const auto& [begin, end] : spans) { inside |= middle > begin && middle < end; }
     EXPECT_TRUE(inside || probabilities.f64(s) < 0.5) << "frame " << s;
     EXPECT_TRUE(!inside || probabilities.f64(s) >= 0.35) << "frame " << s;
   }
@@ -91,7 +91,11 @@ TEST_F(Programs, SpeechHearsWhatTheStoredProbabilitiesSay) {
 
 TEST_F(Programs, FiletypeKnowsFilesByTheirContent) {
   if (!there("magika")) GTEST_SKIP() << "no model magika";
-  for (const auto& [file, type] : {std::pair{"README.md", "markdown"}, {"tests/lint.py", "python"}, {"CMakeLists.txt", "cmake"}, {"tests/models/models.json", "json"}, {"codegen/lower.cpp", "cpp"}}) {
+  for (const auto& [file, type] : {std::pair{"README.md", "markdown"},
+                                   {"tests/lint.py", "python"},
+                                   {"CMakeLists.txt", "cmake"},
+                                   {"tests/models/models.json", "json"},
+                                   {"codegen/lower.cpp", "cpp"}}) {
     const SpawnOutcome o = run("filetype", {"--model", model("magika"), cat(env("NNC_SOURCE_DIR"), "/", file)});
     ASSERT_TRUE(o.ok()) << o.err;
     EXPECT_NE(o.out.find(cat(": ", type, " (")), std::string::npos) << o.out;
@@ -114,7 +118,8 @@ TEST_F(Programs, ReadtextReads) {
   } lines[] = {{0, 64, "HELLO WORLD\n"}, {64, 116, "graph compiler\n"}, {120, 192, "Room 2048\n"}};
   for (const auto& line : lines) {
     std::string picture = cat("P6 ", page->dims()[1], " ", line.to - line.from, " 255\n");
-    picture.append(static_cast<const char*>(page->data()) + line.from * page->dims()[1] * 3, static_cast<size_t>((line.to - line.from) * page->dims()[1] * 3));
+    picture.append(static_cast<const char*>(page->data()) + line.from * page->dims()[1] * 3,
+                   static_cast<size_t>((line.to - line.from) * page->dims()[1] * 3));
     ASSERT_TRUE(write_file_atomic(path("line.ppm"), bytes_of(picture)).ok());
     const SpawnOutcome o = run("readtext", {"--model", model("ppocr_v4_rec"), path("line.ppm")});
     ASSERT_TRUE(o.ok()) << o.err;

@@ -60,18 +60,22 @@ Bytes encode(const Written& w) {
   Bytes out;
   for (const double v : kValues) {
     for (uint32_t c = 0; c < w.channels; ++c) {
-      if (w.tag == 3 && w.bits == 32) put(&out, std::bit_cast<uint32_t>(static_cast<float>(v)), 4);
-      else if (w.tag == 3) put(&out, std::bit_cast<uint64_t>(v), 8);
-      else if (w.bits == 8) out.push_back(static_cast<uint8_t>(128 + v * 128));
-      else put(&out, static_cast<uint64_t>(static_cast<int64_t>(v * std::pow(2.0, w.bits - 1))), static_cast<int>(w.bits / 8));
+      if (w.tag == 3 && w.bits == 32)
+        put(&out, std::bit_cast<uint32_t>(static_cast<float>(v)), 4);
+      else if (w.tag == 3)
+        put(&out, std::bit_cast<uint64_t>(v), 8);
+      else if (w.bits == 8)
+        out.push_back(static_cast<uint8_t>(128 + v * 128));
+      else
+        put(&out, static_cast<uint64_t>(static_cast<int64_t>(v * std::pow(2.0, w.bits - 1))), static_cast<int>(w.bits / 8));
     }
   }
   return out;
 }
 
 TEST(Wav, FormatsGiveTheSameSamples) {
-  for (const Written& w : {Written{}, Written{1, 1, 16000, 8}, Written{1, 1, 16000, 24}, Written{1, 2, 16000, 32}, Written{3, 1, 16000, 32}, Written{3, 2, 16000, 64}, Written{1, 2, 44100, 24, true},
-                           Written{3, 1, 8000, 32, true, true}}) {
+  for (const Written& w : {Written{}, Written{1, 1, 16000, 8}, Written{1, 1, 16000, 24}, Written{1, 2, 16000, 32}, Written{3, 1, 16000, 32},
+                           Written{3, 2, 16000, 64}, Written{1, 2, 44100, 24, true}, Written{3, 1, 8000, 32, true, true}}) {
     const auto sound = read_wav(wav(w, encode(w)), "x.wav");
     ASSERT_TRUE(sound.ok()) << w.tag << " " << w.bits << ": " << sound.error().str();
     EXPECT_EQ(sound->rate, w.rate);
@@ -97,9 +101,7 @@ TEST(Wav, BrokenFilesAreErrors) {
   const Bytes whole = wav(w, encode(w));
   for (size_t n = 0; n < whole.size(); ++n) {
     const auto sound = read_wav(ByteView(whole).first(n), "cut.wav");
-    if (!sound.ok()) {
-      EXPECT_EQ(sound.error().code, Code::kInvalidData) << n;
-    }
+    if (!sound.ok()) { EXPECT_EQ(sound.error().code, Code::kInvalidData) << n; }
   }
   EXPECT_FALSE(read_wav(ByteView(whole).first(60), "cut.wav").ok());
   EXPECT_EQ(read_wav(wav({2, 1, 16000, 4}, {1, 2}), "adpcm.wav").error().code, Code::kUnsupportedOp);
@@ -109,7 +111,8 @@ TEST(Wav, BrokenFilesAreErrors) {
 
 std::vector<float> sine(int64_t rate, double hertz, double seconds) {
   std::vector<float> out;
-  for (int64_t k = 0; k < static_cast<int64_t>(seconds * static_cast<double>(rate)); ++k) out.push_back(static_cast<float>(std::sin(2 * std::numbers::pi * hertz * static_cast<double>(k) / static_cast<double>(rate))));
+  for (int64_t k = 0; k < static_cast<int64_t>(seconds * static_cast<double>(rate)); ++k)
+    out.push_back(static_cast<float>(std::sin(2 * std::numbers::pi * hertz * static_cast<double>(k) / static_cast<double>(rate))));
   return out;
 }
 

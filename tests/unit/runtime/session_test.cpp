@@ -82,13 +82,15 @@ TEST(Session, ErrorsNameTheArgument) {
   };
   const Tensor two = f32({2}, {1, 2}), four = f32({4}, {1, 2, 3, 4});
   EXPECT_NE(message({two}, Code::kBadInput).find("takes 2 inputs (x: f32[n], y: f32[n]), 1 given"), std::string::npos);
-  EXPECT_NE(message({two, Tensor(DType::kI64, {2})}, Code::kBadInput).find("input \"y\": i64[2] given, f32[n] expected"), std::string::npos);
+  EXPECT_NE(message({two, Tensor(DType::kI64, {2})}, Code::kBadInput).find("input \"y\": i64[2] given, f32[n] expected"),
+            std::string::npos);
   EXPECT_NE(message({two, f32({1, 2}, {1, 2})}, Code::kBadInput).find("f32[1, 2] given"), std::string::npos);
   const std::string conflict = message({two, four}, Code::kBadInput);
   EXPECT_NE(conflict.find("input \"y\" axis 0: 4 given, n = 2 expected"), std::string::npos) << conflict;
   EXPECT_NE(conflict.find("comes from input \"x\""), std::string::npos) << conflict;
   EXPECT_NE(message({f32({3}, {1, 2, 3}), f32({3}, {1, 2, 3})}, Code::kBadInput).find("multiple of 2"), std::string::npos);
-  EXPECT_NE(message({Tensor(DType::kF32, {1002}), Tensor(DType::kF32, {1002})}, Code::kBadInput).find("made for 0 to 1000"), std::string::npos);
+  EXPECT_NE(message({Tensor(DType::kF32, {1002}), Tensor(DType::kF32, {1002})}, Code::kBadInput).find("made for 0 to 1000"),
+            std::string::npos);
   auto unknown = s->run("mian", std::vector<Tensor>{});
   EXPECT_EQ(unknown.error().code, Code::kUnknownName);
   EXPECT_NE(unknown.error().str().find("did you mean \"main\""), std::string::npos);
@@ -131,7 +133,8 @@ TEST(Session, BindingsAreForgottenOldestFirst) {
   SessionOptions options;
   options.bindings = 2;
   auto s = must_open(must_load(chain()), options);
-  for (int64_t n : {2, 4, 2, 6, 2, 4}) ASSERT_TRUE(s->run("main", std::vector<Tensor>{Tensor(DType::kF32, {n}), Tensor(DType::kF32, {n})}).ok());
+  for (int64_t n : {2, 4, 2, 6, 2, 4})
+    ASSERT_TRUE(s->run("main", std::vector<Tensor>{Tensor(DType::kF32, {n}), Tensor(DType::kF32, {n})}).ok());
   EXPECT_EQ(s->stats().bindings, 4);  // 2, 4, 6, and 4 again
 }
 
@@ -140,7 +143,9 @@ TestProgram stateful() {
   TestProgram p;
   p.plan = cat(kHead,
                "kernels { #0 = \"inc\" #1 = \"gather\" }\n"
-               "constants { #0 = f32[3] sha256:", zero_hash(), " }\n"
+               "constants { #0 = f32[3] sha256:",
+               zero_hash(),
+               " }\n"
                "states { #0 = \"count\" f32[3] = c0 #1 = \"last\" f32[2] }\n"
                "sources { #0 = \"/emb/Gather\" op \"Gather\" scope \"\" }\n"
                "entry \"step\" profile \"\" {\n"
@@ -349,9 +354,10 @@ TEST(Session, BoundedExtentsShareOneBinding) {
 TEST(Session, ProfilesAreChosenByWhatFits) {
   TestProgram p;
   const std::string body = " {\n  arg \"x\" f32[s0]\n  result \"y\" f32[s0]\n  segment {\n    assert_dims @0 () dims [s0, 4] rel ";
-  p.plan = cat(kHead, "symbols { s0 = input \"n\" in [0, 100] }\nkernels { #0 = \"inc\" #1 = \"dec\" }\n", "entry \"main\" profile \"small\"", body,
-               "le message \"small\"\n    launch @1 (a0, r0) kernel 0 dims [s0]\n  }\n}\n", "entry \"main\" profile \"five\"", body,
-               "ne message \"not four\"\n    launch @1 (a0, r0) kernel 1 dims [s0]\n  }\n}\n", "entry \"main\" profile \"pair\" {\n  arg \"x\" f32[s0]\n  arg \"z\" f32[s0]\n  result \"y\" f32[s0]\n",
+  p.plan = cat(kHead, "symbols { s0 = input \"n\" in [0, 100] }\nkernels { #0 = \"inc\" #1 = \"dec\" }\n",
+               "entry \"main\" profile \"small\"", body, "le message \"small\"\n    launch @1 (a0, r0) kernel 0 dims [s0]\n  }\n}\n",
+               "entry \"main\" profile \"five\"", body, "ne message \"not four\"\n    launch @1 (a0, r0) kernel 1 dims [s0]\n  }\n}\n",
+               "entry \"main\" profile \"pair\" {\n  arg \"x\" f32[s0]\n  arg \"z\" f32[s0]\n  result \"y\" f32[s0]\n",
                "  segment {\n    launch @0 (a0, r0) kernel 0 dims [s0]\n  }\n}\n");
   p.kernels = {add_constant(1), add_constant(-1)};
   auto s = must_open(must_load(p));

@@ -101,9 +101,10 @@ TEST(ThreadPool, RefusesNonsense) {
 TEST(ThreadPool, FirstFailureDoesNotDependOnThreads) {
   using namespace test;
   TestProgram p;
-  p.plan = cat("plan 1 target \"cpu:vm\" features []\nkernels { #0 = \"gather\" }\n"
-               "entry \"main\" profile \"\" {\n  arg \"x\" f32[4]\n  arg \"i\" i64[100]\n  result \"y\" f32[100]\n"
-               "  segment { launch @0 (a0, a1, r0) kernel 0 dims [100, 4] }\n}\n");
+  p.plan =
+      cat("plan 1 target \"cpu:vm\" features []\nkernels { #0 = \"gather\" }\n"
+          "entry \"main\" profile \"\" {\n  arg \"x\" f32[4]\n  arg \"i\" i64[100]\n  result \"y\" f32[100]\n"
+          "  segment { launch @0 (a0, a1, r0) kernel 0 dims [100, 4] }\n}\n");
   p.kernels = {gather_kernel()};
   std::vector<int64_t> index(100, 1);
   index[30] = 77;

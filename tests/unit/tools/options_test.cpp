@@ -42,7 +42,8 @@ TEST(Options, OptionalValueOnlyWithEqual) {
 }
 
 TEST(Options, EnvironmentIsWeakerThanTheCommandLine) {
-  const std::map<std::string, std::string> environment = {{"NNC_SEED", "5"}, {"NNC_CAST", "1"}, {"NNC_RENAME_DIM", "a=b"}, {"NNC_JSON", "0"}};
+  const std::map<std::string, std::string> environment = {
+      {"NNC_SEED", "5"}, {"NNC_CAST", "1"}, {"NNC_RENAME_DIM", "a=b"}, {"NNC_JSON", "0"}};
   const auto a = parse("run", {"m"}, environment), b = parse("run", {"m", "--seed", "6"}, environment);
   ASSERT_TRUE(a.ok() && b.ok());
   EXPECT_EQ(a->text("seed"), "5");
@@ -115,7 +116,8 @@ TEST_F(OptionsTool, HelpNamesEveryFlagOfACommand) {
 TEST_F(OptionsTool, CompletionKnowsCommandsAndChoices) {
   const Outcome bash = run({"completion", "bash"});
   EXPECT_EQ(bash.code, 0);
-  for (const char* word : {"compile", "inspect", "--rename-dim", "cpu cuda-emu cuda"}) EXPECT_NE(bash.out.find(word), std::string::npos) << word;
+  for (const char* word : {"compile", "inspect", "--rename-dim", "cpu cuda-emu cuda"})
+    EXPECT_NE(bash.out.find(word), std::string::npos) << word;
   EXPECT_EQ(run({"completion", "tcsh"}).code, 2);
 }
 

@@ -1,4 +1,5 @@
-// `nnc run`, `compile`, `bench` and `trust` on small models: inputs of every kind, outputs, comparisons, artifacts. Kernels are interpreted, so that no compiler is needed.
+// `nnc run`, `compile`, `bench` and `trust` on small models: inputs of every kind, outputs, comparisons, artifacts. Kernels are
+// interpreted, so that no compiler is needed.
 
 #include "tests/unit/tools/tool_fixture.h"
 
@@ -24,8 +25,9 @@ TEST_F(Runs, InputsOfEveryKind) {
   put("raw.bin", text_of({static_cast<const uint8_t*>(x_.data()), x_.bytes()}));
   make_folder("data");
   put("data/input_0.pb", test::floats("x", {2, 3}, {1, -2, 3, -4, 5, -6}).data());
-  for (const std::string& spec : std::vector<std::string>{"x=@" + one, "@" + one, "@" + all, "x=@" + all, "x=@" + other + ":images", "x=@" + path("raw.bin") + ":f32[2,3]", "@" + path("data/"), "x=f32[2,3]:1,-2,3,-4,5,-6",
-                                  "x=@" + path("data/input_0.pb")}) {
+  for (const std::string& spec : std::vector<std::string>{"x=@" + one, "@" + one, "@" + all, "x=@" + all, "x=@" + other + ":images",
+                                                          "x=@" + path("raw.bin") + ":f32[2,3]", "@" + path("data/"),
+                                                          "x=f32[2,3]:1,-2,3,-4,5,-6", "x=@" + path("data/input_0.pb")}) {
     const Outcome o = run({"run", model, "-i", spec, "-o", "y=@" + path("y.npy")});
     ASSERT_EQ(o.code, 0) << spec << "\n" << o.err;
     EXPECT_TRUE(read("y.npy").same_bits(y_)) << spec;
@@ -94,7 +96,9 @@ TEST_F(Runs, CastConvertsInputs) {
 
 TEST_F(Runs, RandomInputsRepeatAndStayInRange) {
   const std::string model = lookup();
-  const auto once = [&](const std::string& seed) { return run({"run", model, "--dim", "n=64", "--seed", seed, "-o", "@" + path("r" + seed + ".npy")}); };
+  const auto once = [&](const std::string& seed) {
+    return run({"run", model, "--dim", "n=64", "--seed", seed, "-o", "@" + path("r" + seed + ".npy")});
+  };
   const Outcome o = once("1");
   ASSERT_EQ(o.code, 0) << o.err;
   EXPECT_FALSE(says(o.err, "random integers in 0..1")) << o.err;
@@ -173,7 +177,8 @@ TEST_F(Runs, ProfilesOfValues) {
   then.output("t").add("ReduceSum", {"x"}, {"t"}, {test::attr_i("keepdims", 0)});
   otherwise.output("e").add("Identity", {"x"}, {"e"});
   g.input("x", {2, 3}).input("sr", test::DataType::kInt64, {}).output("y").initializer(test::ints("rate", {}, {16000}));
-  g.add("Equal", {"sr", "rate"}, {"is"}).add("If", {"is"}, {"y"}, {test::attr_g("then_branch", then.message()), test::attr_g("else_branch", otherwise.message())}, "/If");
+  g.add("Equal", {"sr", "rate"}, {"is"})
+      .add("If", {"is"}, {"y"}, {test::attr_g("then_branch", then.message()), test::attr_g("else_branch", otherwise.message())}, "/If");
   put("rates.onnx", test::model(g, 17));
   const std::string model = path("rates.onnx"), in = "x=@" + npy("x.npy", x_);
   EXPECT_TRUE(says(run({"run", model, "-i", in, "-i", "sr=i64[]:16000", "-o", "-"}).out, "y f32[]\n-3"));

@@ -60,7 +60,8 @@ TEST_F(Screens, InputNamesAndTypes) {
   const std::string doubles = npy("d.npy", Tensor(DType::kF64, {2, 3})), flat = npy("f.npy", Tensor(DType::kF32, {6}));
   const Outcome dtype = run({"run", model, "-i", "x=@" + doubles});
   EXPECT_EQ(dtype.code, 2);
-  EXPECT_TRUE(says(dtype.err, "error[NNC-2004]: input \"x\": f64[2,3] given, f32[batch,3] expected\n  try: --cast to convert it\n")) << dtype.err;
+  EXPECT_TRUE(says(dtype.err, "error[NNC-2004]: input \"x\": f64[2,3] given, f32[batch,3] expected\n  try: --cast to convert it\n"))
+      << dtype.err;
   const Outcome rank = run({"run", model, "-i", "x=@" + flat, "--cast"});
   EXPECT_EQ(rank.code, 2);
   EXPECT_FALSE(says(rank.err, "--cast")) << rank.err;
@@ -90,9 +91,20 @@ TEST_F(Screens, ErrorsAsJson) {
 
 TEST_F(Screens, DocumentsAreJsonWithSchemas) {
   const std::string model = adder();
-  const std::vector<std::vector<std::string>> commands = {
-      {"version"}, {"devices"}, {"ops"}, {"ops", "--onnx"}, {"ops", "matmul"}, {"explain"}, {"explain", "2003"}, {"trust"}, {"dump", model}, {"check", model},
-      {"dump", model, "--plan"}, {"dump", model, "--kernels"}, {"dump", model, "--groups"}, {"dump", model, "--after", "fuse"}};
+  const std::vector<std::vector<std::string>> commands = {{"version"},
+                                                          {"devices"},
+                                                          {"ops"},
+                                                          {"ops", "--onnx"},
+                                                          {"ops", "matmul"},
+                                                          {"explain"},
+                                                          {"explain", "2003"},
+                                                          {"trust"},
+                                                          {"dump", model},
+                                                          {"check", model},
+                                                          {"dump", model, "--plan"},
+                                                          {"dump", model, "--kernels"},
+                                                          {"dump", model, "--groups"},
+                                                          {"dump", model, "--after", "fuse"}};
   for (std::vector<std::string> words : commands) {
     words.push_back("--json");
     const Outcome o = run(words);
@@ -105,7 +117,11 @@ TEST_F(Screens, DocumentsAreJsonWithSchemas) {
 
 TEST_F(Screens, CheckListsAllProblems) {
   test::GraphMaker g;
-  g.input("x", {1, 2}).output("y").add("NoSuchOperator", {"x"}, {"a"}, {}, "/first").add("NeitherThis", {"x"}, {"b"}, {}, "/second").add("Add", {"a", "b"}, {"y"});
+  g.input("x", {1, 2})
+      .output("y")
+      .add("NoSuchOperator", {"x"}, {"a"}, {}, "/first")
+      .add("NeitherThis", {"x"}, {"b"}, {}, "/second")
+      .add("Add", {"a", "b"}, {"y"});
   put("two.onnx", test::model(g, 17));
   const Outcome o = run({"check", path("two.onnx")});
   EXPECT_EQ(o.code, 4);
@@ -119,7 +135,8 @@ TEST_F(Screens, DumpShowsEveryStage) {
   EXPECT_TRUE(says(run({"dump", model, "--after", "import"}).out, "relu"));
   EXPECT_TRUE(says(run({"dump", model, "--after", "fuse"}).out, "group"));
   const Outcome kernels = run({"dump", model, "--kernels", "--target", "cpu:x86-64-v3"});
-  for (const char* part : {"kernel @", "C++ for cpu:x86-64-v3", "# from /twice/Add (Add)", "# from /twice/Relu (Relu)"}) EXPECT_TRUE(says(kernels.out, part)) << part;
+  for (const char* part : {"kernel @", "C++ for cpu:x86-64-v3", "# from /twice/Add (Add)", "# from /twice/Relu (Relu)"})
+    EXPECT_TRUE(says(kernels.out, part)) << part;
   const Outcome wrong = run({"dump", model, "--after", "fuze"});
   EXPECT_EQ(wrong.code, 2);
   EXPECT_TRUE(says(wrong.err, "did you mean \"fuse\"?")) << wrong.err;
@@ -141,9 +158,7 @@ TEST_F(Screens, DumpAfterEachParsesBack) {
     const auto module = parse_module(text, *constants);
     ASSERT_TRUE(module.ok()) << line << "\n" << module.error().str();
     EXPECT_EQ(print_module(**module), text) << line;
-    if (files++ > 0) {
-      EXPECT_EQ(text != before, !says(std::string(line), "  0 changes")) << line;
-    }
+    if (files++ > 0) { EXPECT_EQ(text != before, !says(std::string(line), "  0 changes")) << line; }
     before = text;
   }
   EXPECT_GE(files, 8);

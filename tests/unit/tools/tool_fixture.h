@@ -39,14 +39,19 @@ class ToolTest : public Scratch {
   // y = relu(x + x): x f32[batch, 3].
   std::string adder() {
     test::GraphMaker g;
-    g.input("x", {"batch", 3}).typed_output("y", test::DataType::kFloat, {"batch", 3}).add("Add", {"x", "x"}, {"s"}, {}, "/twice/Add").add("Relu", {"s"}, {"y"}, {}, "/twice/Relu");
+    g.input("x", {"batch", 3})
+        .typed_output("y", test::DataType::kFloat, {"batch", 3})
+        .add("Add", {"x", "x"}, {"s"}, {}, "/twice/Add")
+        .add("Relu", {"s"}, {"y"}, {}, "/twice/Relu");
     put("adder.onnx", test::model(g, 17));
     return path("adder.onnx");
   }
   // rows = table[ids], a table of 5 rows.
   std::string lookup() {
     test::GraphMaker g;
-    g.input("ids", test::DataType::kInt64, {"n"}).typed_output("rows", test::DataType::kFloat, {"n", 2}).initializer(test::floats("table", {5, 2}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
+    g.input("ids", test::DataType::kInt64, {"n"})
+        .typed_output("rows", test::DataType::kFloat, {"n", 2})
+        .initializer(test::floats("table", {5, 2}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
     g.add("Gather", {"table", "ids"}, {"rows"}, {test::attr_i("axis", 0)}, "/embed/Gather");
     put("lookup.onnx", test::model(g, 17));
     return path("lookup.onnx");
