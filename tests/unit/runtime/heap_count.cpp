@@ -15,8 +15,13 @@ void* operator new(size_t n) {
   if (!p) std::abort();
   return p;
 }
+void* operator new(size_t n, const std::nothrow_t&) noexcept {
+  taken.fetch_add(1, std::memory_order_relaxed);
+  return std::malloc(n == 0 ? 1 : n);
+}
 void operator delete(void* p) noexcept { std::free(p); }
 void operator delete(void* p, size_t) noexcept { std::free(p); }
+void operator delete(void* p, const std::nothrow_t&) noexcept { std::free(p); }
 
 namespace nnc::test {
 int64_t heap_allocations() { return taken.load(std::memory_order_relaxed); }
