@@ -311,7 +311,7 @@ struct ZipRecord {
 Bytes archive(const std::vector<ZipRecord>& records, std::vector<uint32_t> offsets = {}) {
   std::string out, directory;
   const auto put = [](std::string& to, uint64_t v, int bytes) {
-    for (int i = 0; i < bytes; ++i) to += char(v >> (8 * i) & 255);
+    for (int i = 0; i < bytes; ++i) to += i < 8 ? char(v >> (8 * i) & 255) : char(0);
   };
   for (size_t i = 0; i < records.size(); ++i) {
     const ZipRecord& r = records[i];
