@@ -17,7 +17,7 @@ Tiling choose_tiling(const Target& t, const SymbolTable& s, const Dim& rows, con
   x.lanes = t.kind == TargetKind::kVm ? 16 : std::min<int>(16, t.vector_bytes / std::max(4, bytes));
   const int per_panel = static_cast<int>(kPanel) / x.lanes;
   const int budget = std::max(4, (t.vector_registers >= 32 ? 24 : 12) / per_panel);  // accumulators, in panels
-  const int64_t m = s.typical(rows), panels = (s.typical(columns) + kPanel - 1) / kPanel;
+  const int64_t m = std::max<int64_t>(1, s.typical(rows)), panels = std::max<int64_t>(1, (s.typical(columns) + kPanel - 1) / kPanel);
   if (t.kind == TargetKind::kVm) {
     // Registers cost nothing there; what counts is how many products follow each load and each step of an index.
     x.rows = static_cast<int>(std::min<int64_t>(8, m));

@@ -94,6 +94,20 @@ Dim GroupBody::range_hi(const Coord& c, bool* known) {
   return hi;
 }
 
+// 0 <= c is provable, also where an axis counts down.
+bool GroupBody::never_negative(const Coord& c) {
+  SymbolTable& s = k_.symbols();
+  Dim lo = c.offset;
+  for (const CoordTerm& t : c.terms) {
+    if (s.at_least(t.coeff, 0) == Ternary::kYes) continue;
+    if (s.at_most(t.coeff, Dim(0)) != Ternary::kYes || t.axis == kLaneAxis) return false;
+    lo = s.add(lo, s.mul(t.coeff, s.sub(axes_[t.axis].extent, 1)));
+  }
+  for (const OpaqueTerm& o : c.opaque)
+    if (o.lo < 0 || s.at_least(o.factor, 0) != Ternary::kYes) return false;
+  return s.at_least(lo, 0) == Ternary::kYes;
+}
+
 // 0 <= c < f is provable.
 bool GroupBody::fits_below(const Coord& c, const Dim& f) {
   SymbolTable& s = k_.symbols();
@@ -112,7 +126,7 @@ std::optional<std::pair<Coord, Coord>> GroupBody::split_nested(const Coord& a, c
   std::optional<std::pair<Coord, Dim>> best;  // the part to be split, and c
   size_t best_terms = a.terms.size() + a.opaque.size();
   const auto attempt = [&](const Dim& c) {
-    if (c.is_const(1) || !s.div_exact(f, c)) return;
+    if (c.is_const(1) || s.at_least(c, 0) != Ternary::kYes || !s.div_exact(f, c)) return;
     Coord big, small;
     for (const CoordTerm& t : a.terms) {
       if (const auto q = s.div_exact(t.coeff, c))
@@ -177,7 +191,8 @@ std::pair<Coord, Coord> GroupBody::split(const Coord& a, const Dim& f) {
   for (const CoordTerm& t : rest.terms) {
     if (t.axis == kLaneAxis) continue;
     auto inner = s.div_exact(f, t.coeff);
-    if (inner && s.div_exact(axes_[t.axis].extent, *inner) && !inner->is_const(1) && !(*inner == axes_[t.axis].extent))
+    if (inner && s.at_least(*inner, 0) == Ternary::kYes && s.div_exact(axes_[t.axis].extent, *inner) && !inner->is_const(1) &&
+        !(*inner == axes_[t.axis].extent))
       splits_.push_back({t.axis, *inner});
   }
   int64_t lane_step = 0;
@@ -206,7 +221,7 @@ std::pair<Coord, Coord> GroupBody::split(const Coord& a, const Dim& f) {
   bool known = false;
   const Dim top = range_hi(rest, &known);
   const Expr fe = k_.dim(f);
-  Coord q = opaque(k_.let("q", k_.floordiv(e, fe)), 0, known ? s.floordiv(top, f) : Dim(kDimMax));
+  Coord q = opaque(k_.let("q", k_.floordiv(e, fe)), never_negative(rest) ? 0 : -kDimMax, known ? s.floordiv(top, f) : Dim(kDimMax));
   Coord r = opaque(k_.let("r", k_.floormod(e, fe)), 0, s.sub(f, 1 + (lane_step != 0 ? lanes_ - 1 : 0)));
   return {add(hi, q), add(r, lane_part)};
 }

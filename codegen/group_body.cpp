@@ -116,7 +116,8 @@ Expr GroupBody::emit_constant(const Node& node) {
   NNC_CHECK(t.count() == 1, "a constant of several elements in a group");
   if (t.dtype() == DType::kBool) return k_.mask_const(t.i64(0) != 0);
   if (is_float(t.dtype())) return k_.constant(compute_dtype(t.dtype()), t.f64(0));
-  return k_.constant_bits(KType::of(compute_dtype(t.dtype())), static_cast<uint64_t>(t.i64(0)));
+  const DType held = compute_dtype(t.dtype());
+  return k_.constant_bits(KType::of(held), static_cast<uint64_t>(t.i64(0)) & (~uint64_t{0} >> (64 - dtype_bits(held))));
 }
 
 Expr GroupBody::emit_elem(const Node& node, const Coords& coords, Expr mask) {

@@ -111,6 +111,7 @@ class GroupBody : public BodyServices {
   Coords broadcast_coords(const Coords& coords, const Shape& from, const Shape& to);
   Dim range_hi(const Coord& c, bool* known);
   void record(uint32_t input, const Coord& flat);
+  bool never_negative(const Coord& c);
   bool fits_below(const Coord& c, const Dim& f);
   std::optional<std::pair<Coord, Coord>> split_nested(const Coord& a, const Dim& f);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "codegen/skeletons.h"
+#include "ir/base/kernel_rules.h"
 #include "ir/support/text.h"
 
 namespace nnc {
@@ -99,9 +100,28 @@ const Node* find_hero(const Graph& g) {
   }
   return fold;
 }
+
+bool kernels_hold(DType t) { return buffer_elem_ok(t) && !(is_float(t) && dtype_bits(t) == 8); }
+
+Status check_dtypes(const Graph& g) {
+  for (NodeId n : g.order()) {
+    const Node& node = g.node(n);
+    const auto check = [&](ValueId v) -> Status {
+      const Type& t = g.type(v);
+      if (!t.is_tensor() || kernels_hold(t.dtype)) return {};
+      return Error(Code::kUnsupportedOp, cat("no kernel holds elements of type ", dtype_name(t.dtype), " yet"))
+          .at({g.module().loc_str(node.loc), std::string(node.def().name), "", "", -1, 0, 0});
+    };
+    for (ValueId v : node.operands)
+      if (v.valid()) NNC_TRY(check(v));
+    for (ValueId v : node.results) NNC_TRY(check(v));
+  }
+  return {};
+}
 }  // namespace
 
 Result<LoweredGroup> lower_group(const Graph& group, const Target& target, const LowerOptions& options) {
+  NNC_TRY(check_dtypes(group));
   const Node* hero = find_hero(group);
   if (!hero) return lower_pointwise(group, target, options);
   switch (hero->kind) {

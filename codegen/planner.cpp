@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "ir/builder.h"
 #include "ir/support/text.h"
@@ -377,6 +378,80 @@ class EntryPlanner {
     push(std::move(copy));
     steps_ = saved;
   }
+  // Kernels that the plan itself asks for.
+  Status launch_graph(const Graph& g, const std::vector<PlanOperand>& in, const PlanOperand& out, LocId loc, std::vector<Step>* into) {
+    NNC_ASSIGN(LoweredGroup lowered, lower_group(g, s_.target, s_.options));
+    std::vector<Step>* saved = std::exchange(steps_, into);
+    for (LoweredKernel& k : lowered.kernels) {
+      Step s;
+      s.kind = StepKind::kLaunch;
+      s.dims = k.dims;
+      s.locs = s_.locs(loc);
+      for (const KernelArg& a : k.args) s.operands.push_back(a.kind == KernelArg::kInput ? in[a.index] : out);
+      s.kernel = s_.kernel(std::move(k.kernel));
+      push(std::move(s));
+    }
+    steps_ = saved;
+    return {};
+  }
+  Status write_dims(const Shape& dims, const PlanOperand& out, LocId loc, std::vector<Step>* into) {
+    Graph g(&s_.module, "dims");
+    Builder b(g, loc);
+    NNC_ASSIGN(const ValueId v, b.dims_value(dims));
+    g.set_outputs({v});
+    return launch_graph(g, {}, out, loc, into);
+  }
+  Error no_plan(std::string what, const Node& node) {
+    return Error(Code::kUnsupportedOp, std::move(what)).at({s_.module.loc_str(node.loc), std::string(node.def().name), "", "", -1, 0, 0});
+  }
+  Status bind(const PlanOperand& extents, std::vector<SymbolId> symbols, LocId loc) {
+    Step s;
+    s.kind = StepKind::kBind;
+    s.operands = {extents};
+    s.symbols = std::move(symbols);
+    s.locs = s_.locs(loc);
+    push(std::move(s));
+    return next_segment();
+  }
+  // The extents of an If's results that depend on the branch taken: what each branch says of them.
+  struct BranchExtents {
+    std::vector<SymbolId> symbols;
+    Shape of[2];
+    PlanOperand buffer;
+  };
+  Result<BranchExtents> branch_extents(Scope& sc, const Node& node) {
+    BranchExtents e;
+    for (size_t r = 0; r < node.results.size(); ++r) {
+      const Shape& joined = sc.g->type(node.results[r]).shape;
+      for (size_t axis = 0; axis < joined.size(); ++axis) {
+        Dim side[2];
+        for (size_t b = 0; b < 2; ++b) {
+          const Graph& region = sc.g->region(node.regions[b]);
+          side[b] = region.type(region.outputs()[r]).shape[axis];
+        }
+        if (side[0] == joined[axis] && side[1] == joined[axis]) continue;
+        if (depth_ > 0 || !joined[axis].as_symbol())
+          return no_plan("an If inside a loop or branch whose results have other extents in each branch has no plan yet", node);
+        for (size_t b = 0; b < 2; ++b)
+          if (!(capacity(symbols_, side[b]) == side[b]))
+            return no_plan("an If whose branches differ in a bounded extent has no plan yet", node);
+        e.symbols.push_back(*joined[axis].as_symbol());
+        e.of[0].push_back(side[0]);
+        e.of[1].push_back(side[1]);
+      }
+    }
+    if (e.symbols.empty()) return e;
+    const Type t = Type::tensor(DType::kI64, {Dim(static_cast<int64_t>(e.symbols.size()))});
+    e.buffer = new_buffer(bytes(t), &t, node.loc);
+    return e;
+  }
+  PlanOperand branch_result(Scope& sc, const Node& node, size_t r) {
+    const Graph &a = sc.g->region(node.regions[0]), &b = sc.g->region(node.regions[1]);
+    const Type &then_type = a.type(a.outputs()[r]), &else_type = b.type(b.outputs()[r]), &joined = sc.g->type(node.results[r]);
+    if (then_type == joined && else_type == joined) return place_result(sc, node.results[r], node.loc);
+    return new_buffer(symbols_.max(bytes(then_type), bytes(else_type)), &joined, node.loc);
+  }
+
   bool escapes(const Graph& region, ValueId v) const {
     return !region.value(v).def.valid() || region.node(region.value(v).def).kind == OpKind::kConstant;
   }
@@ -388,7 +463,8 @@ class EntryPlanner {
     s.operands = {sc.at.at(node.operands[0])};
     s.locs = s_.locs(node.loc);
     std::vector<PlanOperand> results;
-    for (ValueId r : node.results) results.push_back(place_result(sc, r, node.loc));
+    NNC_ASSIGN(const BranchExtents extents, branch_extents(sc, node));
+    for (size_t r = 0; r < node.results.size(); ++r) results.push_back(branch_result(sc, node, r));
     for (size_t k = 1; k < node.operands.size(); ++k) pin(sc.at.at(node.operands[k]));
     const uint32_t number = next_++;
     touch(s.operands[0], number);
@@ -398,15 +474,14 @@ class EntryPlanner {
       for (size_t k = 0; k < region.inputs().size(); ++k) inner.at[region.inputs()[k]] = sc.at.at(node.operands[k + 1]);
       for (size_t r = 0; r < results.size(); ++r) {
         const ValueId v = region.outputs()[r];
-        if (!(region.type(v) == sc.g->type(node.results[r])))
-          return Error(Code::kUnsupportedOp, "an If whose branches have results of different extents has no plan yet")
-              .at({s_.module.loc_str(node.loc), "if", "", "", -1, 0, 0});
         if (!escapes(region, v)) inner.wanted.try_emplace(v, results[r]);
       }
       std::vector<Step>* into = b == 0 ? &s.body : &s.orelse;
       NNC_TRY(body(inner, into));
       for (size_t r = 0; r < results.size(); ++r) deliver(inner, region.outputs()[r], results[r], into, node.loc);
+      if (!extents.symbols.empty()) NNC_TRY(write_dims(extents.of[b], extents.buffer, node.loc, into));
     }
+    touch(extents.buffer, number);
     for (size_t k = 1; k < node.operands.size(); ++k) touch(sc.at.at(node.operands[k]), next_ - 1);
     for (size_t r = 0; r < results.size(); ++r) {
       touch(results[r], number);
@@ -415,7 +490,44 @@ class EntryPlanner {
     }
     s.number = number;
     steps_->push_back(std::move(s));
-    return {};
+    return extents.symbols.empty() ? Status() : bind(extents.buffer, extents.symbols, node.loc);
+  }
+
+  // A loop with stacked results whose trip count is data: room for as many as the trip operand says, made before it runs; the count of
+  // those done becomes known behind it.
+  struct CountedTrips {
+    PlanOperand done;  // buffer, i64
+    std::optional<Dim> most;
+  };
+  Result<CountedTrips> count_trips(Scope& sc, const Node& node, size_t carried, size_t scans) {
+    CountedTrips c;
+    if (scans == 0 || node.symbols("trip").empty()) {
+      if (!node.symbols("trip").empty()) return no_plan("a Loop that counts its iterations without stacking has no plan yet", node);
+      return c;
+    }
+    if (depth_ > 0 || !node.operands[0].valid())
+      return no_plan("a Loop with scan outputs needs a trip count, and to be in no other region", node);
+    const SymbolId most = symbols_.data(cat("trips", symbols_.size()));
+    NNC_TRY(bind(sc.at.at(node.operands[0]), {most}, node.loc));
+    c.most = symbols_.max(Dim(most), 0);
+    const Type t = Type::tensor(DType::kI64, {Dim(1)});
+    c.done = new_buffer(8, &t, node.loc);
+    Step zero;
+    zero.kind = StepKind::kFill;
+    zero.operands = {c.done};
+    zero.dims = {Dim(8)};
+    push(std::move(zero));
+    pin(c.done);
+    return c;
+  }
+  Status count_round(const PlanOperand& iteration, const CountedTrips& trips, LocId loc, std::vector<Step>* into) {
+    Graph g(&s_.module, "count");
+    Builder b(g, loc);
+    const ValueId i = g.add_input(Type::tensor(DType::kI64, {}));
+    NNC_ASSIGN(const ValueId one, b.scalar(DType::kI64, 1));
+    NNC_ASSIGN(const ValueId next, b.binary(OpKind::kAdd, i, one));
+    g.set_outputs({next});
+    return launch_graph(g, {iteration}, trips.done, loc, into);
   }
 
   Status loop(Scope& sc, NodeId n) {
@@ -425,6 +537,7 @@ class EntryPlanner {
     Step s;
     s.kind = StepKind::kLoop;
     s.locs = s_.locs(node.loc);
+    NNC_ASSIGN(const CountedTrips trips, count_trips(sc, node, carried, scans));
     const uint32_t number = next_++;
     const Type iter_type = Type::tensor(DType::kI64, {}), flag_type = Type::tensor(DType::kBool, {});
     const PlanOperand iter = new_buffer(8, &iter_type, node.loc), flag = new_buffer(1, &flag_type, node.loc);
@@ -461,17 +574,17 @@ class EntryPlanner {
       ScanOut scan;
       scan.element = inner.at.at(element);
       scan.bytes = bytes(region.type(element));
-      const Shape& stacked = sc.g->type(node.results[carried + k]).shape;
-      if (symbols_.depends_on_kind(stacked[0], SymKind::kData))
-        return Error(Code::kUnsupportedOp, "a Loop with scan outputs needs a trip count that is known before it runs")
-            .at({s_.module.loc_str(node.loc), "loop", "", "", -1, 0, 0});
-      scan.stacked = place_result(sc, node.results[carried + k], node.loc);
+      const Type& stacked = sc.g->type(node.results[carried + k]);
+      scan.stacked = trips.most ? new_buffer(symbols_.mul(*trips.most, scan.bytes), &stacked, node.loc)
+                                : place_result(sc, node.results[carried + k], node.loc);
       touch(scan.element, next_);
       sc.at[node.results[carried + k]] = scan.stacked;
       s.scans.push_back(scan);
     }
+    if (trips.most) NNC_TRY(count_round(iter, trips, node.loc, &s.body));
     const uint32_t end = next_++;
     for (uint32_t at : {number, end}) {
+      touch(trips.done, at);
       for (const PlanOperand& o : s.operands) touch(o, at);
       for (size_t k = 2; k < node.operands.size(); ++k) touch(operand(k), at);
       for (const Carry& c : s.carries) {
@@ -483,7 +596,7 @@ class EntryPlanner {
     for (size_t c = 0; c < carried; ++c) sc.at[node.results[c]] = s.carries[c].current;
     s.number = number;
     steps_->push_back(std::move(s));
-    return {};
+    return trips.most ? bind(trips.done, node.symbols("trip"), node.loc) : Status();
   }
 
   SharedState& s_;

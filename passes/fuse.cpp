@@ -19,9 +19,11 @@ Result<int64_t> fuse(Graph& g) {
     fuse_pointwise(f);
     plans = f.plans();
   }
-  if (plans.empty()) return int64_t{0};
-  NNC_TRY(outline_groups(g, plans));
-  Rewriter(g).remove_dead();
+  if (!plans.empty()) {
+    NNC_TRY(outline_groups(g, plans));
+    Rewriter(g).remove_dead();
+  }
+  NNC_TRY(outline_rest(g));
   return static_cast<int64_t>(plans.size());
 }
 

@@ -52,11 +52,10 @@ class Outliner {
     const std::vector<NodeId> order = g_.order();
     number_units(order);
     connect(order);
-    find_left_over(order);
     for (size_t unit : topological()) {
       if (units_[unit].plan >= 0)
         NNC_TRY(make_group(plans_[static_cast<size_t>(units_[unit].plan)]));
-      else if (left_over_.count(units_[unit].node) == 0)
+      else if (stays(units_[unit].node))
         NNC_TRY(move_node(units_[unit].node));
     }
     std::vector<ValueId> outputs;
@@ -193,7 +192,7 @@ class Outliner {
       locs.push_back(node.loc);
       for (size_t r = 0; r < node.results.size(); ++r) {
         local[node.results[r]] = region.node(inner).results[r];
-        if (own.count(n) && used_outside(node.results[r], static_cast<size_t>(&plan - plans_.data()), own)) {
+        if (own.count(n) && used_outside(node.results[r], own)) {
           outputs.push_back(region.node(inner).results[r]);
           results.push_back(node.results[r]);
         }
@@ -206,30 +205,29 @@ class Outliner {
     return {};
   }
 
-  // Nodes that every reader makes again are left without use when the groups are made.
-  void find_left_over(const std::vector<NodeId>& order) {
-    for (size_t k = order.size(); k-- > 0;) {
-      const NodeId n = order[k];
-      if (units_[unit_of_.at(n)].plan >= 0 || std::none_of(copies_.begin(), copies_.end(), [&](const auto& c) { return c.count(n) > 0; }))
-        continue;
-      bool read = false;
-      for (ValueId r : g_.node(n).results) {
-        for (const Use& u : g_.value(r).uses)
-          read = read || !u.node.valid() || (left_over_.count(u.node) == 0 && !copied_into(n, unit_of_.at(u.node)));
-      }
-      if (!read) left_over_.insert(n);
-    }
+  bool used_outside(ValueId v, const std::set<NodeId>& own) {
+    for (const Use& u : g_.value(v).uses)
+      if (!u.node.valid() || (!own.count(u.node) && unit_of_.count(u.node) && reads_original(u.node, g_.value(v).def))) return true;
+    return false;
   }
 
-  bool used_outside(ValueId v, size_t plan, const std::set<NodeId>& own) const {
-    for (const Use& u : g_.value(v).uses) {
-      if (!u.node.valid()) return true;
-      if (own.count(u.node) || !unit_of_.count(u.node)) continue;
-      if (left_over_.count(u.node) == 0) return true;
-      for (size_t p = 0; p < copies_.size(); ++p) {
-        if (p != plan && copies_[p].count(u.node)) return true;
-      }
-    }
+  // Whether the graph still needs `n` at its own place. A node that every reader makes again for itself goes, and with it its claim on what
+  // it reads.
+  bool stays(NodeId n) {
+    const Node& node = g_.node(n);
+    if (units_[unit_of_.at(n)].plan >= 0 || !node.regions.empty() || (node.def().traits & kEffect)) return true;
+    if (const auto known = stays_.find(n); known != stays_.end()) return known->second;
+    bool needed = false;
+    for (ValueId r : node.results)
+      for (const Use& u : g_.value(r).uses) needed = needed || !u.node.valid() || (unit_of_.count(u.node) && reads_original(u.node, n));
+    return stays_[n] = needed;
+  }
+  // At its own place, or as what a plan makes again, the reader takes the value that `n` makes at its own place.
+  bool reads_original(NodeId reader, NodeId n) {
+    const int own = units_[unit_of_.at(n)].plan, plan = units_[unit_of_.at(reader)].plan;
+    if (plan >= 0 ? !copies_[static_cast<size_t>(plan)].count(n) : stays(reader)) return true;
+    for (size_t p = 0; p < copies_.size(); ++p)
+      if (static_cast<int>(p) != own && copies_[p].count(reader) && !copies_[p].count(n)) return true;
     return false;
   }
 
@@ -237,8 +235,8 @@ class Outliner {
   const std::vector<GroupPlan>& plans_;
   std::vector<Unit> units_;
   std::vector<std::set<NodeId>> copies_;  // by plan
+  std::map<NodeId, bool> stays_;
   std::map<NodeId, size_t> unit_of_, position_;
-  std::set<NodeId> left_over_;
   std::map<ValueId, ValueId> map_;
 };
 
@@ -272,7 +270,7 @@ Result<int64_t> outline_single(Graph& g) {
         changes += inner;
       }
     if (!computes(node)) continue;
-    if (node.def().lowering == Lowering::kSource) {
+    if (cheap_source(g, n)) {
       // Only where something outside of groups reads it.
       bool needed = false;
       for (const Use& u : g.value(node.results[0]).uses) needed = needed || !u.node.valid() || !computes(g.node(u.node));
@@ -294,6 +292,14 @@ Result<int64_t> outline_single(Graph& g) {
 }  // namespace
 
 Status outline_groups(Graph& g, const std::vector<GroupPlan>& groups) { return Outliner(g, groups).run(); }
+
+// What fusion left at its place although no reader is a group that makes it again: a view that only leaves, say.
+Status outline_rest(Graph& g) {
+  std::vector<GroupPlan> plans;
+  for (NodeId n = g.first(); n.valid(); n = g.node(n).next)
+    if (computes(g.node(n))) plans.push_back({{n}, {}, std::string(g.node(n).def().name)});
+  return plans.empty() ? Status() : outline_groups(g, plans);
+}
 
 Result<int64_t> run_outline_single(Module& m, PassContext&) {
   int64_t changes = 0;

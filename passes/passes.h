@@ -61,5 +61,6 @@ struct GroupPlan {
   std::string hero;
 };
 Status outline_groups(Graph& g, const std::vector<GroupPlan>& groups);
+Status outline_rest(Graph& g);  // each compute node outside of groups becomes one
 
 }  // namespace nnc

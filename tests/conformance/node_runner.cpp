@@ -1,15 +1,19 @@
-// ONNX's public node tests through importer, verifier and reference interpreter. One line per test, `pass`, `wrong`, `disputed` (the
-// expectation is), `unsupported` or `error` with the reason, then the counts. `node_runner [PART-OF-NAME ...] [--only STATUS] [--values
-// never|needed|always] [--corpus node] [--text]`
+// ONNX's public node tests through importer, verifier and either the reference interpreter or, with a target, compiler and session. One
+// line per test, `pass`, `wrong`, `disputed` (the expectation is), `deferred` or `out_of_scope` (refused, and
+// tests/conformance/deferred.tsv names it), `unsupported` (refused and not named), `crash` or `error` with the reason, then the counts.
+// `node_runner [PART-OF-NAME ...] [--target T] [--level N] [--only STATUS] [--values never|needed|always] [--corpus node] [--text]`
 //
 // Inputs that decide structure (axes, repeats) are given to the importer as values of a profile where it asks for them, as `nnc run` does;
-// `always` gives all small integer inputs. `error` is a model that was refused for another reason than a missing operator: it counts as a
-// failure, like `wrong`. Exit code 1 if there is one.
+// `always` gives all small integer inputs. `error` is a model that was refused for another reason than a missing operator. Whatever is
+// neither passed, disputed nor named in the list is a failure: exit code 1.
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,21 +24,34 @@
 #include "ir/support/text.h"
 #include "ir/text.h"
 #include "ir/verifier.h"
+#include "tests/conformance/compiled_batch.h"
+#include "tests/conformance/isolated.h"
 
 namespace {
 
 using namespace nnc;
+using test::CompiledBatch;
 
 constexpr int64_t kMaxFile = int64_t(1) << 30;
 constexpr int64_t kMaxValueElements = 64;
 
 struct Options {
   std::vector<std::string> parts;
-  std::string only, values = "needed", corpus = "node";
+  std::string only, values = "needed", corpus = "node", target;
+  int level = 2;
   bool text = false;
 };
 struct Outcome {
-  std::string status, reason;
+  std::string status, reason, op;
+};
+// A test between import and run.
+struct Prepared {
+  size_t item = 0;
+  std::string folder, name;
+  size_t outputs = 0;
+  std::vector<Tensor> inputs;
+  std::unique_ptr<Module> module;
+  size_t compiled = 0;
 };
 
 // The relative part of the bar by dtype: f32 as exact as the corpus allows, 16-bit floats one step. Some expectations have four digits
@@ -103,30 +120,32 @@ bool may_be_value(const Tensor& t) {
   return (is_int(t.dtype()) || t.dtype() == DType::kBool || is_float(t.dtype())) && t.rank() <= 1 && t.count() <= kMaxValueElements;
 }
 
-Outcome run(const std::string& folder, const std::string& name, const Options& options) {
-  const auto failure = [](const Error& e) -> Outcome {
-    std::string text = e.message;
-    if (!e.place.node.empty()) text = cat(e.place.op, ": ", text);
-    return {e.code == Code::kUnsupportedOp ? "unsupported" : "error", text};
-  };
-  auto file = read_file(cat(folder, "/model.onnx"), kMaxFile);
+Outcome failure(const Error& e) {
+  std::string text = e.message;
+  if (!e.place.node.empty()) text = cat(e.place.op, ": ", text);
+  return {e.code == Code::kUnsupportedOp ? "unsupported" : "error", text, e.place.op};
+}
+
+// Reads, imports and verifies; an outcome where that is the end.
+std::optional<Outcome> prepare(Prepared& p, const Options& options) {
+  auto file = read_file(cat(p.folder, "/model.onnx"), kMaxFile);
   if (!file.ok()) return failure(file.error());
   auto interface = read_onnx_interface(*file);
   if (!interface.ok()) return failure(interface.error());
   const bool tensors =
       std::ranges::all_of(interface->inputs, &OnnxArg::is_tensor) && std::ranges::all_of(interface->outputs, &OnnxArg::is_tensor);
-  std::vector<Tensor> inputs;
   if (tensors) {
-    auto read = read_tensors(folder, "input", interface->inputs.size());
+    auto read = read_tensors(p.folder, "input", interface->inputs.size());
     if (!read.ok()) return failure(read.error());
-    inputs = std::move(*read);
+    p.inputs = std::move(*read);
   }
+  p.outputs = interface->outputs.size();
   ImportOptions import;
   import.profiles.resize(1);
   const auto give_values = [&](bool floats) {
-    for (size_t k = 0; k < inputs.size(); ++k) {
-      if (may_be_value(inputs[k]) && (floats || !is_float(inputs[k].dtype())))
-        import.profiles[0].values[interface->inputs[k].name] = inputs[k];
+    for (size_t k = 0; k < p.inputs.size(); ++k) {
+      if (may_be_value(p.inputs[k]) && (floats || !is_float(p.inputs[k].dtype())))
+        import.profiles[0].values[interface->inputs[k].name] = p.inputs[k];
     }
   };
   if (options.values == "always") give_values(false);
@@ -136,19 +155,107 @@ Outcome run(const std::string& folder, const std::string& name, const Options& o
     module = import_onnx(*file, import);
   }
   if (!module.ok()) return failure(module.error());
-  if (options.text) std::fputs(print_module(**module).c_str(), stdout);
-  if (!tensors) return {"unsupported", "a sequence, optional or map at the model's edge"};
-  if (Status s = verify_or_error(**module); !s.ok()) return failure(s.error());
-  Interpreter interpreter(**module);
-  auto results = interpreter.run_entry("main", inputs);
+  p.module = std::move(*module);
+  if (options.text) std::fputs(print_module(*p.module).c_str(), stdout);
+  if (!tensors) return Outcome{"unsupported", "a sequence, optional or map at the model's edge", ""};
+  if (Status s = verify_or_error(*p.module); !s.ok()) return failure(s.error());
+  return std::nullopt;
+}
+
+Outcome judge(const Prepared& p, const Result<std::vector<Tensor>>& results) {
   if (!results.ok()) return failure(results.error());
-  auto expected = read_tensors(folder, "output", interface->outputs.size());
+  auto expected = read_tensors(p.folder, "output", p.outputs);
   if (!expected.ok()) return failure(expected.error());
+  if (results->size() != expected->size()) return {"wrong", cat(results->size(), " outputs, expected ", expected->size()), ""};
   for (size_t k = 0; k < expected->size(); ++k) {
-    if (const std::string why = compare((*results)[k], (*expected)[k], is_coarse(name)); !why.empty())
-      return {is_disputed(name) ? "disputed" : "wrong", cat("output ", k, ": ", why)};
+    if (const std::string why = compare((*results)[k], (*expected)[k], is_coarse(p.name)); !why.empty())
+      return {is_disputed(p.name) ? "disputed" : "wrong", cat("output ", k, ": ", why), ""};
   }
-  return {"pass", {}};
+  return {"pass", {}, ""};
+}
+
+// tests/conformance/deferred.tsv: tests that wait, and operators outside the scope.
+struct Deferred {
+  std::map<std::string, std::string> tests, operators;
+
+  Outcome apply(const std::string& test, Outcome o) const {
+    if (o.status != "unsupported") return o;
+    if (const auto it = tests.find(test); it != tests.end()) return {"deferred", cat(it->second, ": ", o.reason), o.op};
+    if (operators.count(o.op)) o.status = "out_of_scope";
+    return o;
+  }
+};
+
+Result<Deferred> read_deferred() {
+  const char* source = std::getenv("NNC_SOURCE_DIR");
+  NNC_ASSIGN(const Bytes bytes, read_file(cat(source != nullptr ? source : ".", "/tests/conformance/deferred.tsv"), kMaxFile));
+  Deferred d;
+  for (const std::string_view line : split(text_of(bytes), '\n')) {
+    const auto fields = split(line, '\t');
+    if (fields.size() < 3) continue;
+    if (fields[0] == "test") d.tests[std::string(fields[1])] = std::string(fields[2]);
+    if (fields[0] == "operator") d.operators[std::string(fields[1])] = std::string(fields[2]);
+  }
+  return d;
+}
+
+// A slice in a child: all modules are compiled, then all kernels together, then each runs. Where the common compilation fails, each test
+// has its own.
+void run_slice(std::vector<Prepared>& slice, const Options& options, const Deferred& deferred, const test::ItemReporter& report) {
+  const auto finish = [&](const Prepared& p, const Outcome& o) {
+    const Outcome final = deferred.apply(p.name, o);
+    report.done(p.item, {final.status, final.reason});
+  };
+  std::optional<CompiledBatch> batch;
+  if (!options.target.empty()) {
+    auto made = CompiledBatch::create(options.target);
+    if (!made.ok()) {
+      std::fprintf(stderr, "%s\n", made.error().str().c_str());
+      return;
+    }
+    batch = std::move(*made);
+  }
+  std::vector<Prepared> ready;
+  for (Prepared& p : slice) {
+    report.at(p.item);
+    if (const auto end = prepare(p, options)) {
+      finish(p, *end);
+      continue;
+    }
+    if (batch) {
+      const auto added = batch->add(*p.module, options.level);
+      if (!added.ok()) {
+        finish(p, failure(added.error()));
+        continue;
+      }
+      p.compiled = *added;
+    }
+    ready.push_back(std::move(p));
+  }
+  Status built;
+  if (batch && !ready.empty()) {
+    report.at(ready.front().item);
+    built = batch->build();
+  }
+  for (Prepared& p : ready) {
+    report.at(p.item);
+    if (!batch) {
+      Interpreter interpreter(*p.module);
+      finish(p, judge(p, interpreter.run_entry("main", p.inputs)));
+      continue;
+    }
+    CompiledBatch own = *batch;
+    if (!built.ok()) {
+      own = *CompiledBatch::create(options.target);
+      p.compiled = *own.add(*p.module, options.level);
+      if (const Status s = own.build(); !s.ok()) {
+        finish(p, failure(s.error()));
+        continue;
+      }
+    }
+    auto session = own.session(p.compiled);
+    finish(p, session.ok() ? judge(p, (*session)->run("main", p.inputs)) : failure(session.error()));
+  }
 }
 
 }  // namespace
@@ -164,6 +271,10 @@ int main(int argc, char** argv) {
       options.values = next();
     else if (arg == "--corpus")
       options.corpus = next();
+    else if (arg == "--target")
+      options.target = next();
+    else if (arg == "--level")
+      options.level = std::atoi(next().c_str());
     else if (arg == "--text")
       options.text = true;
     else
@@ -176,18 +287,38 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "%s\ntry: tests/conformance/fetch_onnx_tests.py, and NNC_MODEL_CACHE\n", tests.error().str().c_str());
     return 2;
   }
-  std::map<std::string, int> counts;
+  const auto deferred = read_deferred();
+  if (!deferred.ok()) {
+    std::fprintf(stderr, "%s\n", deferred.error().str().c_str());
+    return 2;
+  }
+  std::vector<std::string> names;
   for (const FolderEntry& t : *tests) {
     if (!t.is_folder) continue;
-    if (!options.parts.empty() &&
-        std::ranges::none_of(options.parts, [&](const std::string& p) { return t.name.find(p) != std::string::npos; }))
-      continue;
-    const Outcome o = run(cat(root, "/", t.name), t.name, options);
-    ++counts[o.status];
-    if (options.only.empty() || options.only == o.status)
-      std::printf("%-11s %s%s%s\n", o.status.c_str(), t.name.c_str(), o.reason.empty() ? "" : "  ", o.reason.c_str());
-    std::fflush(stdout);
+    if (options.parts.empty() ||
+        std::ranges::any_of(options.parts, [&](const std::string& p) { return t.name.find(p) != std::string::npos; }))
+      names.push_back(t.name);
   }
-  for (const auto& [status, n] : counts) std::printf("%s %d\n", status.c_str(), n);
-  return counts["wrong"] + counts["error"] == 0 ? 0 : 1;
+  std::map<std::string, int> counts;
+  const auto work = [&](const std::vector<size_t>& items, const test::ItemReporter& report) {
+    std::vector<Prepared> slice(items.size());
+    for (size_t k = 0; k < items.size(); ++k) {
+      slice[k].item = items[k];
+      slice[k].name = names[items[k]];
+      slice[k].folder = cat(root, "/", names[items[k]]);
+    }
+    run_slice(slice, options, *deferred, report);
+  };
+  test::run_isolated(names.size(), {}, work, [&](size_t item, const test::ItemResult& r) {
+    ++counts[r.status];
+    if (options.only.empty() || options.only == r.status)
+      std::printf("%-12s %s%s%s\n", r.status.c_str(), names[item].c_str(), r.reason.empty() ? "" : "  ", r.reason.c_str());
+    std::fflush(stdout);
+  });
+  int failures = 0;
+  for (const auto& [status, n] : counts) {
+    std::printf("%s %d\n", status.c_str(), n);
+    if (status != "pass" && status != "disputed" && status != "deferred" && status != "out_of_scope") failures += n;
+  }
+  return failures == 0 ? 0 : 1;
 }

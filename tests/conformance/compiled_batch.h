@@ -1,0 +1,38 @@
+#pragma once
+// Many small modules compiled at once: their kernels share compilation units, so that the host compiler starts once for dozens of tests and
+// not once for each. For test programs; `nnc compile` does one module.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "codegen/compile.h"
+#include "runtime/session.h"
+
+namespace nnc::test {
+
+class CompiledBatch {
+ public:
+  static Result<CompiledBatch> create(const std::string& target, int threads = 1);
+
+  // Simplifies and compiles `module` up to its kernels; the number is what `session` takes.
+  Result<size_t> add(Module& module, int level = 2);
+  // Native code of every distinct kernel added since the last call; nothing to do for cpu:vm.
+  Status build();
+  Result<std::unique_ptr<Session>> session(size_t module) const;
+  const CompiledProgram& program(size_t module) const { return programs_[module]; }
+
+ private:
+  struct Unit {
+    std::vector<std::string> kernels;
+    Bytes code;
+  };
+  Target target_;
+  std::shared_ptr<Device> device_;
+  std::vector<CompiledProgram> programs_;
+  std::map<std::string, size_t> code_;  // unit by the kernel's name
+  std::vector<Unit> units_;
+  std::map<std::string, Kernel> waiting_;
+};
+
+}  // namespace nnc::test
