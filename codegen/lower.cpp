@@ -33,7 +33,8 @@ void ArgRecorder::all() {
 }
 
 namespace {
-// Whether 32 bits hold every index of the kernel: extents and threads leave room for what a last tile reaches beyond them, and no index comes from data.
+// Whether 32 bits hold every index of the kernel: extents and threads leave room for what a last tile reaches beyond them, and no index
+// comes from data.
 bool fits_32_bits(const Kernel& k) {
   constexpr int64_t kMost = int64_t(1) << 30;
   if (!k.sites.empty()) return false;
@@ -134,7 +135,8 @@ Result<LoweredGroup> lower_group(const Graph& group, const Target& target, const
     case OpKind::kLstm: return lower_recurrent(group, target, options);
     default:
       if (hero->def().lowering == Lowering::kFold) return lower_fold(group, target, options);
-      return Error(Code::kUnsupportedOp, cat("no kernel skeleton takes ", hero->def().name)).at({group.module().loc_str(hero->loc), std::string(hero->def().name), "", "", -1, 0, 0});
+      return Error(Code::kUnsupportedOp, cat("no kernel skeleton takes ", hero->def().name))
+          .at({group.module().loc_str(hero->loc), std::string(hero->def().name), "", "", -1, 0, 0});
   }
 }
 
