@@ -90,15 +90,20 @@ class LstmBuilder {
   Expr first_of_thread(int64_t step) { return threads_ > 1 ? k.mul(k.thread(), k.index(step)) : k.index(0); }
   bool has(size_t i) const { return i < node_.operands.size() && node_.operands[i].valid(); }
 
-  // Operand i at flat-free coordinates; the last one carries the lanes.
-  Expr read(size_t i, const std::vector<Expr>& at, int lanes, Expr mask) {
-    const Shape& shape = g_.type(node_.operands[i]).shape;
+  // Makes `at` the iteration axes, lanes along the last one, and gives them as coordinates.
+  Coords point(const Shape& shape, const std::vector<Expr>& at, int lanes) {
     std::vector<IterAxis> axes;
     for (size_t a = 0; a < shape.size(); ++a)
       axes.push_back(IterAxis{body.dim(shape[a]), at[a], lanes > 1 && a + 1 == shape.size(), lanes});
     body.set_axes(axes, lanes);
     Coords c(shape.size());
     for (size_t a = 0; a < shape.size(); ++a) c[a] = body.axis(static_cast<uint32_t>(a));
+    return c;
+  }
+  // Operand i at flat-free coordinates; the last one carries the lanes.
+  Expr read(size_t i, const std::vector<Expr>& at, int lanes, Expr mask) {
+    const Shape& shape = g_.type(node_.operands[i]).shape;
+    const Coords c = point(shape, at, lanes);
     body.enter();
     const Expr v = body.emit(node_.operands[i], c, mask);
     body.leave();
@@ -214,12 +219,7 @@ class LstmBuilder {
     for (uint32_t o = 0; o < g_.outputs().size(); ++o) {
       if (g_.outputs()[o] != v) continue;
       const Shape& shape = g_.type(v).shape;
-      std::vector<IterAxis> axes;
-      for (size_t a = 0; a < shape.size(); ++a)
-        axes.push_back(IterAxis{body.dim(shape[a]), at[a], lanes > 1 && a + 1 == shape.size(), lanes});
-      body.set_axes(axes, lanes);
-      Coords c(shape.size());
-      for (size_t a = 0; a < shape.size(); ++a) c[a] = body.axis(static_cast<uint32_t>(a));
+      const Coords c = point(shape, at, lanes);
       body.store_output(o, c, k.convert(value, compute_dtype(f_.type)), mask);
     }
   }
