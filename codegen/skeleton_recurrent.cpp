@@ -171,6 +171,7 @@ class LstmBuilder {
                next = k.let("h1", k.add(base_, k.mul(k.sub(k.index(1), turn), k.index(h))));
     k.for_("j", first_of_thread(1), k.index(h), threads_, [&](Expr j) {
       std::vector<VarId> acc;
+      acc.reserve(4);
       for (int gate = 0; gate < 4; ++gate) acc.push_back(k.mut("z", num(0, lanes_)));
       accumulate(acc, 1, j, body.dim(f_.inputs), [&](Expr p, Expr mask) {
         return wide(f_.batch_first ? read(0, {b_, at, p}, lanes_, mask) : read(0, {at, b_, p}, lanes_, mask));
