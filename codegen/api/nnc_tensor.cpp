@@ -19,8 +19,8 @@ std::string_view base_name(std::string_view path) { return path.substr(path.find
 
 Error placed(Error e, Where where) {
   if (e.place.file.empty()) {
-    e.place.file = base_name(where.file_name());
-    e.place.line = static_cast<int>(where.line());
+    e.place.file = base_name(where.file);
+    e.place.line = where.line;
   }
   return e;
 }

@@ -12,17 +12,15 @@
 // steps are modules with entries (frontend/trace, passes/differentiate.h, runtime/session.h); this facade has no gradients.
 
 #include <memory>
-#include <source_location>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "frontend/nn/linear.h"
 #include "ir/base/tensor.h"
+#include "ir/support/where.h"
 
 namespace nnc::api {
-
-using Where = std::source_location;
 
 // A device to run on: a handle, equal by name.
 class Device {

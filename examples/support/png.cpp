@@ -141,8 +141,9 @@ class PngReader {
       bool is_key = alpha_.size() >= static_cast<size_t>(n == 3 ? 6 : 2) && (head_.color == 0 || head_.color == 2);
       for (int c = 0; c < 3; ++c) {
         const int channel = n >= 3 ? c : 0, v = sample(row, x * n + channel);
+        const size_t key = 2 * static_cast<size_t>(channel);
         rgb[static_cast<size_t>(c)] = to_byte(v);
-        if (is_key && v != (alpha_[static_cast<size_t>(2 * channel)] << 8 | alpha_[static_cast<size_t>(2 * channel + 1)])) is_key = false;
+        if (is_key && v != (alpha_[key] << 8 | alpha_[key + 1])) is_key = false;
       }
       if (is_key) alpha = 0;
       if (head_.color == 4 || head_.color == 6) alpha = to_byte(sample(row, x * n + n - 1));

@@ -111,7 +111,7 @@ Status batch_norm_training(NodeContext& c, const std::vector<ValueId>& given, do
                 {{"axis", int64_t{1}}, {"epsilon", c.f("epsilon", 1e-5)}}));
   for (int k = 0; k < 2; ++k) {
     if (!c.wants(k + 1)) continue;
-    const ValueId old = given[static_cast<size_t>(k + 2)];
+    const ValueId old = given[static_cast<size_t>(k) + 2];
     const DType t = b.dtype(old);
     NNC_ASSIGN(const ValueId keep, b.scalar(t, momentum));
     NNC_ASSIGN(const ValueId take, b.scalar(t, 1 - momentum));

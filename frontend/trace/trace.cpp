@@ -31,16 +31,16 @@ LocId Trace::loc(std::string_view what, Where where) {
   Loc l;
   l.op = what;
   l.scope = scope_;
-  l.file = base_name(where.file_name());
-  l.line = static_cast<int>(where.line());
+  l.file = base_name(where.file);
+  l.line = where.line;
   l.node = cat(l.file, ":", l.line);
   return module_.add_loc(std::move(l));
 }
 
 void Trace::fail(Error e, Where where) {
   Place place;
-  place.file = base_name(where.file_name());
-  place.line = static_cast<int>(where.line());
+  place.file = base_name(where.file);
+  place.line = where.line;
   if (e.place.file.empty()) {
     e.place.file = place.file;
     e.place.line = place.line;

@@ -6,16 +6,16 @@
 // Shapes are those of the IR: extents may be symbolic, so that one recording serves every batch. Compiling, running and differentiating are
 // not here (codegen/api, passes/differentiate.h).
 
-#include <source_location>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "ir/builder.h"
+#include "ir/support/where.h"
 
 namespace nnc::trace {
 
-using Where = std::source_location;
+using nnc::Where;
 class Trace;
 
 // A handle: copying it copies nothing. Valid as long as its Trace.

@@ -152,7 +152,9 @@ Status check_packing(std::span<const SizedBuffer> buffers, const Packing& p) {
   std::sort(deaths.begin(), deaths.end());
   std::map<int64_t, Region> live;  // by offset; never two overlapping
   size_t dead = 0;
-  for (const auto& [step, root] : births) {
+  for (const auto& birth : births) {
+    const auto step = birth.first;
+    const auto root = birth.second;  // not a structured binding: the lambda below captures both
     for (; dead < deaths.size() && deaths[dead].first < step; ++dead) live.erase(p.offsets[deaths[dead].second]);
     const int64_t begin = p.offsets[root], end = begin + regions.at(root).bytes;
     const auto next = live.lower_bound(begin);
