@@ -6,7 +6,7 @@ nnc_user_cache=${XDG_CACHE_HOME:-$HOME/.cache}
 export NNC_MODEL_CACHE=${NNC_MODEL_CACHE:-$nnc_user_cache/nnc-models}
 
 nnc_packages_build="cmake ninja-build g++ ccache mold flatbuffers-compiler libflatbuffers-dev zlib1g-dev python3 python3-venv"
-nnc_packages_tests="libgtest-dev libgmock-dev libbenchmark-dev git"
+nnc_packages_tests="libgtest-dev libgmock-dev libbenchmark-dev git asterisk-core-sounds-en-wav fonts-dejavu-core"
 nnc_packages_tidy="clang clang-format clang-tidy"
 
 nnc_say() { printf '== %s\n' "$*" >&2; }
@@ -46,7 +46,7 @@ nnc_python() {
   local venv=$nnc_user_cache/nnc-venv wanted=$nnc_root/tests/requirements.txt
   nnc_venv
   [ "$NNC_PYTHON" = "$venv/bin/python" ] || return 0
-  if ! cmp -s "$wanted" "$venv/requirements.txt" || ! "$NNC_PYTHON" -c 'import numpy, onnx, onnxruntime' 2>/dev/null; then
+  if ! cmp -s "$wanted" "$venv/requirements.txt" || ! "$NNC_PYTHON" -c 'import numpy, onnx, onnxruntime, PIL' 2>/dev/null; then
     nnc_say "Python packages of tests/requirements.txt into $venv"
     "$NNC_PYTHON" -m pip install -q --disable-pip-version-check --no-input -r "$wanted" </dev/null >&2 ||
       nnc_die "could not install the packages of tests/requirements.txt"

@@ -105,6 +105,14 @@ if(TARGET test_e2e AND TARGET test_capi_nnc_rt)
   add_dependencies(test_e2e test_capi_nnc_rt)  # it runs the program
 endif()
 
+# The examples on inputs made at run time, against ONNX Runtime; the full counts are points 1.* of tests/accept.
+foreach(program speech readtext filetype)
+  if(TARGET ${program})
+    add_test(NAME example_${program} COMMAND ${NNC_PYTHON} ${CMAKE_SOURCE_DIR}/tests/examples/${program}.py --short --build ${CMAKE_BINARY_DIR} --cache ${NNC_MODEL_CACHE})
+    set_tests_properties(example_${program} PROPERTIES TIMEOUT 1200)
+  endif()
+endforeach()
+
 add_test(NAME lint COMMAND python3 ${CMAKE_SOURCE_DIR}/tests/lint.py)
 
 # Whole models and ONNX's node tests: programs of their own, since they print figures.

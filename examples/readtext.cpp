@@ -2,7 +2,7 @@
 // to a height of 48; the model (PP-OCR) gives a probability for each character at each place along it, and the likeliest ones, without
 // repeats and blanks, are the text.
 //
-//   readtext --model ppocr_v4_rec.onnx line.png
+//   readtext --model ppocr_v6_rec.onnx line.png
 
 #include <algorithm>
 #include <cmath>

@@ -125,6 +125,14 @@ def speed(rows, threads=1):
     return check
 
 
+def example(name):
+    """An example on inputs made at run time, against ONNX Runtime; the last line is its figure and verdict."""
+    def check():
+        done = run([PYTHON, f"tests/examples/{name}.py", "--build", build_dir(), "--cache", CACHE])
+        return verdict(done.returncode == 0 and "PASS" in last_line(done.stdout), f"{last_line(done.stdout + done.stderr)} ({done.stdout.splitlines()[0]})")
+    return check
+
+
 def build_times():
     done = run([PYTHON, "tests/build_times.py"], 7200)
     return verdict(done.returncode == 0, last_line(done.stdout + done.stderr))
@@ -145,9 +153,9 @@ POINTS = [
     Point("0.link", "gate", "link test, include arrows, byte identity, S1-S4, lint; untrusted native code never ran",
           all_of(lint, gtest("test_e2e", "Libraries*"), gtest("test_codegen", "Artifact*", 8), gtest("test_support", "*Beneath*:*Spawn*:*Budget*:*Ident*", 20))),
     Point("1.readme", "gate", "the two README commands work in a fresh clone; answers within a minute"),
-    Point("1.speech", "gate", "speech spans equal ONNX Runtime's to one frame; start and end within tolerance in >= 95 %"),
-    Point("1.text", "gate", "50 rendered lines read as ONNX Runtime reads them, >= 90 % right"),
-    Point("1.type", "gate", "20 file types"),
+    Point("1.speech", "gate", "speech spans equal ONNX Runtime's to one frame; start and end within tolerance in >= 95 %", example("speech")),
+    Point("1.text", "gate", "50 rendered lines read as ONNX Runtime reads them, >= 90 % right", example("readtext")),
+    Point("1.type", "gate", "20 file types", example("filetype")),
     Point("2.eval", "gate", "every dev-set model in the interpreter matches its stored answers", models()),
     Point("2.cpu", "gate", "every dev-set model on cpu (1 and 2 threads): stored answers, 0 vm steps",
           all_of(models("--target", "cpu", native=True), models("--target", "cpu", "--threads", "2", native=True))),
