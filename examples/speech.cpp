@@ -1,6 +1,6 @@
 // Where somebody speaks in a recording: a WAV file in, spans of speech out. The model (silero-vad) hears 32 ms at a time and carries a
-// state from one to the next; a span begins when the probability of speech passes 0.5 and ends when it stays below 0.35 for a tenth of a
-// second. Spans are given 30 ms more at both ends, since the model answers late and first and last sounds of a word are soft.
+// state from one to the next. A span is there when the probability of speech passes 0.5; it reaches back as far as this stays above 0.15
+// and ends when it stays below 0.35 for a tenth of a second. It gets 30 ms more at both ends, since first and last sounds are soft.
 //
 //   speech --model silero_vad.onnx recording.wav
 
@@ -50,29 +50,31 @@ struct Span {
   double begin, end;  // seconds
 };
 
+// The rule of the first comment; what is shorter than a quarter of a second is a click or a cough.
 std::vector<Span> find_spans(const std::vector<float>& probabilities, double step, double whole) {
-  constexpr float kBegin = 0.5f, kEnd = 0.35f;
-  constexpr double kSilence = 0.1, kShortest = 0.1, kPad = 0.03;
+  constexpr float kSpeech = 0.5f, kSilence = 0.35f, kOnset = 0.15f;
+  constexpr double kPause = 0.1, kShortest = 0.25, kPad = 0.03;
   std::vector<Span> spans;
-  bool speaks = false;
-  double begin = 0, quiet_since = -1;
+  double begin = -1, quiet_since = -1, last_end = 0;
   auto close = [&](double end) {
     if (end - begin >= kShortest) spans.push_back({std::max(begin - kPad, 0.0), std::min(end + kPad, whole)});
-    speaks = false;
-    quiet_since = -1;
+    last_end = end;
+    begin = quiet_since = -1;
   };
   for (size_t s = 0; s < probabilities.size(); ++s) {
     const double now = static_cast<double>(s) * step;
-    if (probabilities[s] >= kBegin) {
+    if (probabilities[s] >= kSpeech) {
       quiet_since = -1;
-      if (!speaks) begin = now;
-      speaks = true;
-    } else if (speaks && probabilities[s] < kEnd) {
+      if (begin >= 0) continue;
+      size_t first = s;
+      while (first > 0 && probabilities[first - 1] >= kOnset && static_cast<double>(first - 1) * step >= last_end) --first;
+      begin = static_cast<double>(first) * step;
+    } else if (begin >= 0 && probabilities[s] < kSilence) {
       if (quiet_since < 0) quiet_since = now;
-      if (now + step - quiet_since >= kSilence) close(quiet_since);
+      if (now + step - quiet_since >= kPause) close(quiet_since);
     }
   }
-  if (speaks) close(quiet_since >= 0 ? quiet_since : whole);
+  if (begin >= 0) close(quiet_since >= 0 ? quiet_since : whole);
   return spans;
 }
 

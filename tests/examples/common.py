@@ -15,7 +15,18 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 DEFAULT_CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "nnc-models"
 
 
-class Run:
+class Source:
+    """Random numbers and a folder: what files are made from."""
+
+    def __init__(self, seed, folder):
+        self.random, self.folder = np.random.default_rng(seed), pathlib.Path(folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+
+    def pick(self, things):
+        return things[int(self.random.integers(len(things)))]
+
+
+class Run(Source):
     """One test run: its arguments, random numbers, folder, and what went wrong."""
 
     def __init__(self, about, count, short):
@@ -30,11 +41,9 @@ class Run:
         a = p.parse_args()
         self.bin, self.cache, self.device = pathlib.Path(a.build).resolve() / "bin", pathlib.Path(a.cache), a.device
         self.count = a.count or (short if a.short else count)
-        self.random = np.random.default_rng(a.seed)
         self.problems = []
         self._temporary = tempfile.TemporaryDirectory(prefix="nnc-examples-")
-        self.folder = pathlib.Path(a.keep or self._temporary.name)
-        self.folder.mkdir(parents=True, exist_ok=True)
+        super().__init__(a.seed, a.keep or self._temporary.name)
         print(f"seed {a.seed}")
 
     def model(self, name):
@@ -62,9 +71,6 @@ class Run:
     def holds(self, rate, right, of):
         """Whether `right` of `of` show the rate; so few that chance decides must show three in four."""
         return right >= (rate if of >= 25 else 0.75) * of
-
-    def pick(self, things):
-        return things[int(self.random.integers(len(things)))]
 
     def finish(self, figure, right):
         """Prints what differed and the verdict; the exit code."""

@@ -46,9 +46,12 @@ def line(run):
     return f"{number(1, 400)} {run.pick(WORDS).capitalize()} {run.pick(['Street', 'Road', 'Lane'])}, {run.pick(string.ascii_uppercase)}{number(100, 9999)}"
 
 
-def draw(run, text, path, fonts):
+def draw(run, text, path):
     """A picture of the line: dark on light or light on dark, with margins, grain and one of the formats that the program reads."""
     from PIL import Image, ImageDraw, ImageFont
+    fonts = sorted(glob.glob(FONTS))
+    if not fonts:
+        raise SystemExit(f"no fonts {FONTS}\ntry: apt-get install fonts-dejavu-core")
     font = ImageFont.truetype(run.pick(fonts), int(run.random.integers(18, 72)))
     left, top, right, bottom = font.getbbox(text)
     margin = int(run.random.integers(4, 40))
@@ -81,16 +84,13 @@ def read(session, known, x):
 
 def main():
     run = common.Run(__doc__.split("\n")[0], count=50, short=8)
-    fonts = sorted(glob.glob(FONTS))
-    if not fonts:
-        raise SystemExit(f"no fonts {FONTS}\ntry: apt-get install fonts-dejavu-core")
     session = run.session("ppocr_v6_rec")
     known = characters(session)
     same = right = 0
     for k in range(run.count):
         text = line(run)
         picture, dump = run.folder / f"{k}{run.pick(['.png', '.png', '.ppm', '.pgm'])}", run.folder / f"{k}.npz"
-        draw(run, text, picture, fonts)
+        draw(run, text, picture)
         said = run.program("readtext", "ppocr_v6_rec", picture, dump).removesuffix("\n")
         said = "" if said == "no text found" else said
         with np.load(dump) as given:

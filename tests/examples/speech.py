@@ -51,6 +51,8 @@ def utterances():
         begin, end, gap = voiced(x, rate)
         if gap <= GAP and end - begin >= 0.4 * rate:
             found.append((x, begin, end))
+    if len(found) < 100:
+        raise SystemExit(f"{len(found)} spoken prompts found in {SOUNDS}\ntry: apt-get install asterisk-core-sounds-en-wav")
     return found
 
 
@@ -134,18 +136,28 @@ def probabilities(session, given):
 
 
 def spans_of(p, whole):
-    """The rule that the example states: a span begins at 0.5, ends where it stays under 0.35 for a tenth of a second; 30 ms more at both ends."""
-    spans, begin, quiet = [], None, None
-    for k, value in enumerate(p + [0.0] * 4):
-        now = k * FRAME
+    """The rule that the example states: speech from 0.5 on, back to 0.15, ends where it stays under 0.35 for a tenth of a second."""
+    spans, first, quiet, past = [], None, None, 0
+
+    def close(end):
+        if min(end * FRAME, whole) - first * FRAME >= 0.25:
+            spans.append((max(first * FRAME - PAD, 0), min(end * FRAME + PAD, whole)))
+
+    for k, value in enumerate(p):
         if value >= 0.5:
-            begin, quiet = now if begin is None else begin, None
-        elif begin is not None and value < 0.35:
-            quiet = now if quiet is None else quiet
-            if now + FRAME - quiet >= 0.1:
-                spans.append((begin, min(quiet, whole)))
-                begin = quiet = None
-    return [(max(b - PAD, 0), min(e + PAD, whole)) for b, e in spans if e - b >= 0.1]
+            quiet = None
+            if first is None:
+                first = k
+                while first > past and p[first - 1] >= 0.15:
+                    first -= 1
+        elif first is not None and value < 0.35:
+            quiet = k if quiet is None else quiet
+            if (k + 1 - quiet) * FRAME >= 0.1:
+                close(quiet)
+                first, quiet, past = None, None, quiet
+    if first is not None:
+        close(len(p) if quiet is None else quiet)
+    return spans
 
 
 def spans_said(text):
@@ -167,8 +179,6 @@ def judge(spans, truth):
 def main():
     run = common.Run(__doc__.split("\n")[0], count=40, short=2)
     clips = utterances()
-    if len(clips) < 100:
-        raise SystemExit(f"{len(clips)} spoken prompts found in {SOUNDS}\ntry: apt-get install asterisk-core-sounds-en-wav")
     session = run.session("silero_vad")
     right = events = same = compared = 0
     for k in range(run.count):

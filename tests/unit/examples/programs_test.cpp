@@ -71,7 +71,7 @@ TEST_F(Programs, SpeechHearsWhatTheStoredProbabilitiesSay) {
   const Tensor given = read_npz_file(path("in.npz"))["input"];
   ASSERT_EQ(given.dims(), steps.dims());
   for (int64_t k = 0; k < steps.count(); ++k) ASSERT_EQ(given.f64(k), steps.f64(k)) << k;
-  // A frame of speech lies in a span, one that surely is none does not. The program gives each span a margin.
+  // A frame of speech lies in a span, one that surely is none does not. Spans have a margin of 30 ms.
   constexpr double kPad = 0.03;
   std::vector<std::pair<double, double>> spans;
   for (const std::string_view line : split(o.out, '\n')) {
@@ -86,7 +86,7 @@ TEST_F(Programs, SpeechHearsWhatTheStoredProbabilitiesSay) {
     bool inside = false;
     for (const auto& [begin, end] : spans) { inside |= middle > begin && middle < end; }
     EXPECT_TRUE(inside || probabilities.f64(s) < 0.5) << "frame " << s;
-    EXPECT_TRUE(!inside || probabilities.f64(s) >= 0.35) << "frame " << s;
+    EXPECT_TRUE(!inside || probabilities.f64(s) >= 0.15) << "frame " << s;
   }
 }
 
