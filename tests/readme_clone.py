@@ -49,6 +49,19 @@ def shell(command, folder, env):
     return code, out, time.monotonic() - began, time.monotonic() - said
 
 
+def environment(cache, fresh):
+    """A cache folder of its own, so that no kernel is compiled yet; models, Python's packages and ccache are the user's unless `fresh`."""
+    user = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache"))
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("NNC_") or (k in ("NNC_PYTHON", "NNC_MODEL_CACHE") and not fresh)}
+    cache.mkdir(parents=True, exist_ok=True)
+    if not fresh:
+        kept.setdefault("NNC_MODEL_CACHE", str(user / "nnc-models"))
+        kept.setdefault("CCACHE_DIR", str(user / "ccache"))
+        if (user / "nnc-venv").exists() and not (cache / "nnc-venv").exists():
+            (cache / "nnc-venv").symlink_to(user / "nnc-venv")
+    return kept | {"XDG_CACHE_HOME": str(cache)}
+
+
 def answers(said, facts, kind):
     """Whether a person learns from `said` what is in the file."""
     if kind == "recording.wav":
@@ -69,17 +82,14 @@ def main():
         folder = pathlib.Path(a.keep or temporary).resolve()
         clone, own = folder / "nnc", folder / "own"
         subprocess.run(["git", "clone", "-q", readme.ROOT, clone], check=True)
-        env = {k: v for k, v in os.environ.items() if not k.startswith("NNC_BUILD") and k != "NNC_SOURCE_DIR"}
-        env.setdefault("XDG_CACHE_HOME", str(pathlib.Path.home() / ".cache"))
-        if a.fresh_cache:
-            env = {k: v for k, v in env.items() if not k.startswith("NNC_")} | {"XDG_CACHE_HOME": str(folder / "cache")}
+        env = environment(folder / "cache", a.fresh_cache)
         facts = samples.make(own, int.from_bytes(os.urandom(4), "little"))
         print(f"seed {facts['seed']}")
         first, *others = clone_blocks(clone)
         figures, ok = [], True
         for number, kind in enumerate(["recording.wav", "line.png", "FILE"]):
             if number > 0:         # kernels only: the environment of Python stays
-                shutil.rmtree(pathlib.Path(env["XDG_CACHE_HOME"]) / "nnc", ignore_errors=True)
+                shutil.rmtree(folder / "cache/nnc", ignore_errors=True)
             code, said, seconds, after = shell(" && ".join(first).replace("FILE", f"'{own / kind}'"), clone, env)
             good = code == 0 and answers(said, facts, kind)
             quick = after <= MINUTE if number == 0 else seconds <= MINUTE
