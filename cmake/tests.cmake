@@ -113,6 +113,10 @@ foreach(program speech readtext filetype)
   endif()
 endforeach()
 
+# Every command of every README, in a copy of the project; slow ones and those for a fresh clone are skipped by name.
+add_test(NAME readme COMMAND ${NNC_PYTHON} ${CMAKE_SOURCE_DIR}/tests/readme.py --build ${CMAKE_BINARY_DIR} --cache ${NNC_MODEL_CACHE})
+set_tests_properties(readme PROPERTIES TIMEOUT 1200)
+
 add_test(NAME lint COMMAND python3 ${CMAKE_SOURCE_DIR}/tests/lint.py)
 
 # Whole models and ONNX's node tests: programs of their own, since they print figures.

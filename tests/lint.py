@@ -113,17 +113,30 @@ def check_text(path, text):
     return [(text.count("\n", 0, m.start()) + 1, f"private: path of a machine: {m.group(0)}") for m in re.finditer(PRIVATE_PATH, text)]
 
 
-def check_readme(path, text, exists, tops):
-    """A folder's README has 30 to 80 lines, and paths in backticks exist."""
+# What a README may name without its being here: folders of a build, a file beside a model.
+ELSEWHERE = ("build", "bin", "lib", "magika/config.min.json")
+
+
+def path_words(text):
+    """Words of a README that are paths, as (position, word): in backticks or behind a link. Capitals stand for what the reader fills in."""
+    for match in re.finditer(r"`([^`\n]+)`|\]\(([^)#\s]+)\)", text):
+        for word in (match.group(1) or match.group(2)).split():
+            word = word.rstrip(".,;:")
+            is_path = re.fullmatch(r"[\w.*+-]+(?:/[\w.*+-]*)+", word) or re.fullmatch(r"[\w*-]+\.(?:h|cpp|c|inc|def|fbs|py|sh|md|tsv|nnir|json|txt)", word)
+            if is_path and (not re.search(r"[A-Z]{2,}", word) or word.endswith(".md")) and word.split("/")[0] not in ELSEWHERE and word not in ELSEWHERE:
+                yield match.start(), word.rstrip("/")
+
+
+def check_readme(path, text, exists, beneath):
+    """A folder's README has 30 to 80 lines, and what it names exists: from the root, from its folder, or a bare name beneath its folder."""
     found = []
     lines = text.count("\n")
     if "/" in path and not 30 <= lines <= 80:
         found.append((1, f"readme: {lines} lines, not 30 to 80"))
-    for match in re.finditer(r"`([\w.-]+/[\w./*-]*)`", text):
-        name = match.group(1).rstrip("/")
-        here = os.path.join(os.path.dirname(path), name)
-        if name.split("/")[0] in tops and not exists(name) and not exists(here):
-            found.append((text.count("\n", 0, match.start()) + 1, f"readme: no {match.group(1)}"))
+    here = os.path.dirname(path)
+    for at, name in path_words(re.sub(r"^```.*?^```", lambda m: "\n" * m.group(0).count("\n"), text, flags=re.M | re.S)):
+        if not exists(name) and not exists(os.path.normpath(os.path.join(here, name))) and not ("/" not in name and beneath(here, name)):
+            found.append((text.count("\n", 0, at) + 1, f"readme: no {name}"))
     return found
 
 
@@ -143,7 +156,9 @@ def check_tree(root):
     import glob
     files = tree(root)
     known = set(files)
-    tops = {f.split("/")[0] for f in files if "/" in f}
+
+    def beneath(folder, name):
+        return any(f.startswith(folder + "/" if folder else "") and f.rsplit("/", 1)[-1] == name for f in files)
 
     def exists(name):
         return name in known or any(f.startswith(name + "/") for f in files) or ("*" in name and glob.glob(os.path.join(root, name)) != [])
@@ -158,7 +173,7 @@ def check_tree(root):
             if path.endswith((".cpp", ".h", ".c", ".hpp", ".def")) and folder_of(path):
                 found += check_code(path, text, exists)
             if os.path.basename(path) == "README.md":
-                found += check_readme(path, text, exists, tops)
+                found += check_readme(path, text, exists, beneath)
         findings += [f"{path}:{line}: {what}" for line, what in found]
     return len(files), findings
 
@@ -193,7 +208,9 @@ PLANTED = [
     ("private", "docs/a.md", "see /" + "work/main\n"),
     ("readme", "ir/README.md", "short\n"),
     ("readme", "ir/README.md", "\n" * 40 + "see `ir/none.h`\n"),
-    (None, "ir/README.md", "\n" * 40 + "see `ir/x.h`\n"),
+    ("readme", "ir/README.md", "\n" * 40 + "see `none.h`\n"),
+    ("readme", "ir/README.md", "\n" * 40 + "see [there](ops/none.h)\n"),
+    (None, "ir/README.md", "\n" * 40 + "see `ir/x.h`, `deep.h`, `build/dev/bin/none.h`, `NAME/none.h`\n"),
 ]
 
 
@@ -202,9 +219,9 @@ def check_lint():
     wrong = []
     for rule, path, text in PLANTED:
         def exists(name):
-            return name not in ("nowhere.h", "ir/none.h", "ir/ir/none.h")
+            return os.path.basename(name) not in ("nowhere.h", "none.h", "deep.h")
         found = check_text(path, text)
-        found += check_readme(path, text, exists, {"ir"}) if path.endswith(".md") and "README" in path else []
+        found += check_readme(path, text, exists, lambda folder, name: name == "deep.h") if path.endswith(".md") and "README" in path else []
         found += check_code(path, text, exists) if path.endswith((".cpp", ".h")) else []
         rules = {what.split(":")[0] for _, what in found}
         if rules != ({rule} if rule else set()):

@@ -133,6 +133,16 @@ def example(name):
     return check
 
 
+def readme_clone():
+    done = run([PYTHON, "tests/readme_clone.py"], 4 * 3600)
+    return verdict(done.returncode == 0, last_line(done.stdout + done.stderr))
+
+
+def readmes():
+    done = run([PYTHON, "tests/readme.py", "--all", "--build", build_dir(), "--cache", CACHE], 4 * 3600)
+    return verdict(done.returncode == 0 and (ROOT / "docs/walk.md").exists(), last_line(done.stdout + done.stderr))
+
+
 def build_times():
     done = run([PYTHON, "tests/build_times.py"], 7200)
     return verdict(done.returncode == 0, last_line(done.stdout + done.stderr))
@@ -152,7 +162,7 @@ POINTS = [
     Point("0.notk", "gate", "builds and tests without a CUDA toolkit"),
     Point("0.link", "gate", "link test, include arrows, byte identity, S1-S4, lint; untrusted native code never ran",
           all_of(lint, gtest("test_e2e", "Libraries*"), gtest("test_codegen", "Artifact*", 8), gtest("test_support", "*Beneath*:*Spawn*:*Budget*:*Ident*", 20))),
-    Point("1.readme", "gate", "the two README commands work in a fresh clone; answers within a minute"),
+    Point("1.readme", "gate", "the two README commands work in a fresh clone; answers within a minute", readme_clone),
     Point("1.speech", "gate", "speech spans equal ONNX Runtime's to one frame; start and end within tolerance in >= 95 %", example("speech")),
     Point("1.text", "gate", "50 rendered lines read as ONNX Runtime reads them, >= 90 % right", example("readtext")),
     Point("1.type", "gate", "20 file types", example("filetype")),
@@ -176,5 +186,5 @@ POINTS = [
     Point("7.cold", "gate", "compile cold <= 5 s, warm <= 0.1 s + 3 ms per MB of weights"),
     Point("7.2t", "gate", "BERT on 2 threads >= 1.6 x 1 thread"),
     Point("7.aim", "aim", "1.0 x ONNX Runtime on all"),
-    Point("8", "gate", "docs/walk.md; every README command and path is tested"),
+    Point("8", "gate", "docs/walk.md; every README command and path is tested", all_of(readmes, lint)),
 ]
