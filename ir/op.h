@@ -68,7 +68,7 @@ class InferContext {
   std::vector<ShapeValue>* values_;
 };
 
-// How an op becomes kernel code, DESIGN 4.3.
+// How an op becomes kernel code; bodies are in ir/body.h, skeletons in codegen/skeletons.h.
 enum class Lowering : uint8_t {
   kElem,     // body: operand expressions -> expression
   kMap,      // at: out coordinates -> input coordinates (views, pad, concat, gather)

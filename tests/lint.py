@@ -46,6 +46,8 @@ BANS = [
     ("locale", r"\bsetlocale\s*\(|\bstd::locale\b|\bstd::(?:stoi|stol|stoll|stof|stod)\b", r"tests/"),
 ]
 MAX_BYTES = 1 << 20
+# Pages that a clone does not have; this file names them.
+PAGES_ELSEWHERE = r"\b(?:DESIGN|CONVENTIONS|QUALITY|PERFORMANCE|ROADMAP|CONFORMANCE|KERNEL_IR)(?: section|'s|, section| \d|\.md|,? `)"
 PRIVATE_PATH = r"(?<![\w.$}/-])/(?:work|root)/\w"   # folders of a machine
 
 
@@ -110,7 +112,10 @@ def check_code(path, text, exists):
 
 def check_text(path, text):
     """Findings of any text file."""
-    return [(text.count("\n", 0, m.start()) + 1, f"private: path of a machine: {m.group(0)}") for m in re.finditer(PRIVATE_PATH, text)]
+    found = [(text.count("\n", 0, m.start()) + 1, f"private: path of a machine: {m.group(0)}") for m in re.finditer(PRIVATE_PATH, text)]
+    if path not in ("tests/lint.py", "docs/walk.md"):
+        found += [(text.count("\n", 0, m.start()) + 1, f"elsewhere: no page {m.group(0)} here") for m in re.finditer(PAGES_ELSEWHERE, text)]
+    return found
 
 
 # What a README may name without its being here: folders of a build, a file beside a model.
@@ -131,7 +136,7 @@ def check_readme(path, text, exists, beneath):
     """A folder's README has 30 to 80 lines, and what it names exists: from the root, from its folder, or a bare name beneath its folder."""
     found = []
     lines = text.count("\n")
-    if "/" in path and not 30 <= lines <= 80:
+    if path.endswith("/README.md") and not 30 <= lines <= 80:
         found.append((1, f"readme: {lines} lines, not 30 to 80"))
     here = os.path.dirname(path)
     for at, name in path_words(re.sub(r"^```.*?^```", lambda m: "\n" * m.group(0).count("\n"), text, flags=re.M | re.S)):
@@ -172,9 +177,10 @@ def check_tree(root):
             found += check_text(path, text)
             if path.endswith((".cpp", ".h", ".c", ".hpp", ".def")) and folder_of(path):
                 found += check_code(path, text, exists)
-            if os.path.basename(path) == "README.md":
+            if os.path.basename(path) == "README.md" or path == "docs/walk.md":
                 found += check_readme(path, text, exists, beneath)
         findings += [f"{path}:{line}: {what}" for line, what in found]
+    findings += [f"{folder}/README.md:1: readme: the folder has none" for folder in ARROWS if "/" not in folder and not exists(f"{folder}/README.md")]
     return len(files), findings
 
 
@@ -206,6 +212,7 @@ PLANTED = [
     ("pragma", "ir/a.h", "int a;\n"),
     ("using", "ir/a.h", "#pragma once\nusing namespace std;\n"),
     ("private", "docs/a.md", "see /" + "work/main\n"),
+    ("elsewhere", "ir/a.cpp", "// as DESIGN 4.3 says\n"),
     ("readme", "ir/README.md", "short\n"),
     ("readme", "ir/README.md", "\n" * 40 + "see `ir/none.h`\n"),
     ("readme", "ir/README.md", "\n" * 40 + "see `none.h`\n"),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs every command that a README shows, in a copy of the project, so that no page tells what does not work.
+"""Runs every command that a README or docs/walk.md shows, in a copy of the project, so that no page tells what does not work.
 
     readme.py [--build DIR] [--cache DIR] [--all]
 
@@ -90,7 +90,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="nnc-readme-") as scratch:
         folder = pathlib.Path(scratch)
         copy_of_project(folder, build, cache)
-        for name in [f for f in files() if f.endswith("README.md")]:
+        for name in [f for f in files() if f.endswith("README.md") or f == "docs/walk.md"]:
             text = (ROOT / name).read_text()
             for mark, language, line, listed in blocks(text):
                 if not language or mark not in ("", "slow", "clone"):

@@ -12,7 +12,7 @@
 
 namespace nnc {
 
-// Stable error codes; the first digit is the exit code of the tool (CONVENTIONS, `docs/errors.md`). Add at the end
+// Stable error codes; the first digit is the exit code of the tool (`docs/errors.md`). Add at the end
 // of a family, never renumber.
 enum class Code : uint16_t {
   kOk = 0,
