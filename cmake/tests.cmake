@@ -146,11 +146,17 @@ if(EXISTS ${CMAKE_SOURCE_DIR}/tests/models/pass_models.cpp)
   target_link_libraries(pass_models PRIVATE nnc_onnx nnc_passes)
 endif()
 
-# One engine of the paired harness (tests/bench/paired.py); no test: speed is never asserted in ctest.
-if(EXISTS ${CMAKE_SOURCE_DIR}/tests/bench/worker.cpp)
-  add_executable(bench_worker tests/bench/worker.cpp)
-  target_link_libraries(bench_worker PRIVATE nnc_onnx nnc_api)
-  target_compile_options(bench_worker PRIVATE -O2)
+# The engines of the paired harness (tests/bench/paired.py). Speed is never asserted in ctest; that the peer is called rightly is.
+if(EXISTS ${CMAKE_SOURCE_DIR}/tests/bench/engine.cpp)
+  add_executable(bench_nnc tests/bench/nnc_worker.cpp tests/bench/engine.cpp)
+  target_link_libraries(bench_nnc PRIVATE nnc_onnx nnc_api)
+  add_executable(bench_ort tests/bench/ort_worker.cpp tests/bench/engine.cpp)
+  target_link_libraries(bench_ort PRIVATE nnc_base ${CMAKE_DL_LIBS})
+  foreach(engine bench_nnc bench_ort)
+    target_compile_options(${engine} PRIVATE -O2)
+  endforeach()
+  add_test(NAME bench_ort COMMAND ${NNC_PYTHON} ${CMAKE_SOURCE_DIR}/tests/bench/ort_check.py $<TARGET_FILE:bench_ort>)
+  set_tests_properties(bench_ort PROPERTIES TIMEOUT 300)
 endif()
 
 # Random graphs through every way of running them; the fixed seed is what CI repeats, `random_graphs` alone draws one.

@@ -98,22 +98,36 @@ void TileProduct::set_row(Expr m, Expr n) {
   body.set_axes(axes_, x_.lanes);
 }
 
+Expr TileProduct::panel_at(Expr panel) { return k.add(right_base_, k.mul(k.mul(panel, k.dim(depth_)), k.index(kPanel))); }
+
+Expr TileProduct::columns_mask(Expr n) {
+  return k.let("mask", k.lt(k.add(k.iota(x_.lanes), k.splat(n, x_.lanes)), k.splat(k.dim(n_), x_.lanes)));
+}
+
+Expr TileProduct::right(const DepthStep& d, Expr at, int64_t offset, Expr) {
+  const Expr index = k.add(k.add(at, k.mul(d.flat, k.index(kPanel))), k.index(offset));
+  return k.convert(body.to_compute(k.load(right_, index, x_.lanes), right_type_), acc_);
+}
+
 void TileProduct::tile(Expr m0, int rows, Expr panel, int panels, bool masked) {
   const int per_panel = static_cast<int>(kPanel) / x_.lanes, vectors = panels * per_panel;
   std::vector<std::vector<VarId>> acc(static_cast<size_t>(rows));
   for (auto& row : acc)
     for (int j = 0; j < vectors; ++j) row.push_back(k.mut("c", k.constant(acc_, 0, x_.lanes)));
-  std::vector<Expr> at;
-  for (int p = 0; p < panels; ++p)
-    at.push_back(k.let("b", k.add(right_base_, k.mul(k.mul(k.add(panel, k.index(p)), k.dim(depth_)), k.index(kPanel)))));
+  std::vector<Expr> at(static_cast<size_t>(panels)), n, mask(static_cast<size_t>(vectors));
+  for (int p = 0; p < panels && !right_in_place(); ++p) at[static_cast<size_t>(p)] = k.let("b", panel_at(k.add(panel, k.index(p))));
   const Expr n0 = k.let("n0", k.mul(panel, k.index(kPanel)));
+  for (int j = 0; j < vectors; ++j) {
+    n.push_back(k.let("n", k.add(n0, k.index(int64_t(j) * x_.lanes))));
+    if (masked && !single_column()) mask[static_cast<size_t>(j)] = columns_mask(n.back());
+  }
   walk_depth([&](const DepthStep& d) {
     body.enter();
     std::vector<Expr> b;
     for (int j = 0; j < vectors; ++j) {
-      const Expr index =
-          k.add(k.add(at[static_cast<size_t>(j / per_panel)], k.mul(d.flat, k.index(kPanel))), k.index(int64_t(j % per_panel) * x_.lanes));
-      b.push_back(k.let("bv", k.convert(body.to_compute(k.load(right_, index, x_.lanes), right_type_), acc_)));
+      if (right_in_place()) set_row(m0, n[static_cast<size_t>(j)]);
+      b.push_back(
+          k.let("bv", right(d, at[static_cast<size_t>(j / per_panel)], int64_t(j % per_panel) * x_.lanes, mask[static_cast<size_t>(j)])));
     }
     for (int i = 0; i < rows; ++i) {
       set_row(k.add(m0, k.index(i)), n0);
@@ -128,20 +142,17 @@ void TileProduct::tile(Expr m0, int rows, Expr panel, int panels, bool masked) {
   const DType type = g_.type(result_).dtype;
   for (int i = 0; i < rows; ++i)
     for (int j = 0; j < vectors; ++j) {
-      const Expr n = k.let("n", k.add(n0, k.index(int64_t(j) * x_.lanes)));
-      set_row(k.add(m0, k.index(i)), n);
+      set_row(k.add(m0, k.index(i)), n[static_cast<size_t>(j)]);
       if (single_column() && j > 0) break;
       body.enter();
-      Expr mask;
-      if (masked && !single_column())
-        mask = k.let("mask", k.lt(k.add(k.iota(x_.lanes), k.splat(n, x_.lanes)), k.splat(k.dim(n_), x_.lanes)));
+      const Expr inside = mask[static_cast<size_t>(j)];
       Expr value = k.var(acc[static_cast<size_t>(i)][static_cast<size_t>(j)]);
-      if (const Expr more = bias(mask); more.valid()) value = k.add(value, k.convert(more, acc_));
+      if (const Expr more = bias(inside); more.valid()) value = k.add(value, k.convert(more, acc_));
       value = k.let("c", body.round_value(k.convert(value, compute_dtype(type)), type));
       if (single_column() && x_.lanes > 1) value = k.extract(value, 0);
       body.bind(result_, [value](const Coords&, Expr) { return value; });
       epilogue_.place(result_coords());
-      epilogue_.store(mask);
+      epilogue_.store(inside);
       body.unbind(result_);
       body.leave();
     }

@@ -42,6 +42,10 @@ class TileProduct {
   virtual void walk_depth(const std::function<void(const DepthStep&)>& step) = 0;
   // The left operand's element of the row at hand (axis row_axis()), compute type, x1.
   virtual Expr left(const DepthStep& d) = 0;
+  // `lanes` columns of the right operand at `offset` within the panel that begins at `at`, of the accumulator's type.
+  virtual Expr right(const DepthStep& d, Expr at, int64_t offset, Expr mask);
+  // It is not read as panels: `right` goes by the axes and the mask.
+  virtual bool right_in_place() const { return false; }
   // Coordinates of the result from the axes.
   virtual Coords result_coords() = 0;
   // Added to the accumulator before the epilogue, or invalid.
@@ -56,6 +60,10 @@ class TileProduct {
   void rows(Expr begin, Expr end, Expr panel, int panels, bool masked);
   void tile(Expr m0, int rows, Expr panel, int panels, bool masked);
   void set_row(Expr m, Expr n);
+  // Where a panel begins.
+  Expr panel_at(Expr panel);
+  // Lanes from column n on that the result has.
+  Expr columns_mask(Expr n);
   BufId find_input(ValueId v);
 
   const Graph& g_;

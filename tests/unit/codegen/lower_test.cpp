@@ -111,6 +111,45 @@ TEST(Lower, MatMulBatchTransposed) {
   f.check({f.op(OpKind::kMatMul, {a, w}, {{"transpose_b", int64_t(1)}})}, 1e-4, 1e-5);
 }
 
+// Where a right operand that is no constant is read: few rows where it lies, a task's own columns from panels that it packs itself, what
+// several tasks read from panels of a first kernel.
+TEST(Lower, MatMulRightOperand) {
+  struct Case {
+    const char* name;
+    Shape a, b;
+    bool turned;
+    size_t kernels, scratch;
+    DType type = DType::kF32;
+  };
+  const std::vector<Case> cases = {
+      {"few rows", {2, 3, 5, 32}, {2, 3, 32, 21}, false, 1, 0},
+      {"one row", {1, 70}, {70, 150}, false, 1, 0},
+      {"few rows, shared", {4, 3, 2, 24}, {1, 3, 24, 48}, false, 1, 0},
+      {"few rows of doubles", {2, 5, 24}, {2, 24, 21}, false, 1, 0, DType::kF64},
+      {"few rows, half", {2, 5, 24}, {2, 24, 21}, false, 1, 0, DType::kBF16},
+      {"few rows, turned", {2, 3, 5, 32}, {2, 3, 21, 32}, true, 1, 1},
+      {"own columns", {2, 3, 40, 32}, {2, 3, 32, 21}, false, 1, 1},
+      {"own columns, turned", {2, 3, 40, 32}, {2, 3, 90, 32}, true, 1, 1},
+      {"own columns of doubles", {2, 40, 32}, {2, 90, 32}, true, 1, 1, DType::kF64},
+      {"own columns, merged", {3, 40, 32}, {32, 70}, false, 1, 1},
+      {"shared by a batch", {2, 3, 40, 32}, {3, 32, 21}, false, 2, 1},
+      {"shared by blocks of rows", {1000, 16}, {16, 21}, false, 2, 1},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    Fixture f;
+    ValueId a = f.input(c.type, c.a), b = f.input(c.type, c.b);
+    f.check({f.op(OpKind::kMatMul, {a, b}, {{"transpose_b", int64_t(c.turned)}})}, c.type == DType::kBF16 ? 0.01 : 1e-4, 1e-5,
+            "cpu:x86-64-v3,x86-64-v4,vm");
+    for (const char* target : {"cpu:x86-64-v3", "cpu:x86-64-v4"}) {
+      auto lowered = lower_group(f.g, *parse_target(target));
+      ASSERT_TRUE(lowered.ok());
+      EXPECT_EQ(lowered->kernels.size(), c.kernels) << target;
+      EXPECT_EQ(lowered->scratch_bytes.size(), c.scratch) << target;
+    }
+  }
+}
+
 TEST(Lower, MatMulHeadsOut) {
   Fixture f;
   ValueId a = f.input(DType::kF32, {2, 5, 48}), w = f.input(DType::kF32, {48, 48});
