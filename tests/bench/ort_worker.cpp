@@ -12,10 +12,9 @@
 #include "tests/bench/engine.h"
 #include "tests/bench/ort_api.h"
 
-namespace {
+namespace nnc::bench {
 
-using namespace nnc;
-using namespace nnc::bench;
+namespace {
 
 class Peer {
  public:
@@ -50,6 +49,9 @@ class Peer {
     std::map<std::string, Tensor> given;
     for (const NamedTensor& n : inputs) given[n.name] = n.tensor;
     std::vector<OrtObject*> values;
+    held_.reserve(inputs_.size());
+    values.reserve(inputs_.size());
+    results.reserve(outputs_.size());
     for (const char* name : inputs_) {
       if (given.count(name) == 0) fail(cat("no input \"", name, "\" is given"));
       held_.push_back(given.at(name));
@@ -124,9 +126,7 @@ class Peer {
   std::vector<Tensor> held_;
 };
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int serve_ort(int argc, char** argv) {
   if (argc != 6 || std::string(argv[4]) != "--threads") fail("usage: bench_ort LIBRARY MODEL IN.npz --threads N");
   Peer peer(argv[1]);
   const double begin = now();
@@ -139,3 +139,9 @@ int main(int argc, char** argv) {
   std::fflush(stdout);
   std::_Exit(0);  // its environment and ours need no order of destruction
 }
+
+}  // namespace
+
+}  // namespace nnc::bench
+
+int main(int argc, char** argv) { return nnc::bench::serve_ort(argc, argv); }
