@@ -43,7 +43,7 @@ class Printer {
  private:
   using Numbers = IdMap<ValueId, uint32_t>;  // number + 1
 
-  void indent(int depth) { out_.append(static_cast<size_t>(2 * depth), ' '); }
+  void indent(int depth) { out_.append(2 * static_cast<size_t>(depth), ' '); }
   std::string type(const Type& t) const { return type_str(m_.symbols, t); }
   std::string dim(const Dim& d) const { return m_.symbols.str(d); }
 

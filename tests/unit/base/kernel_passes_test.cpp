@@ -249,12 +249,12 @@ Kernel tile_kernel() {
     for (int j = 0; j < 3; ++j) row[j] = k.load(b, k.add(k.mul(p, k.index(48)), k.index(16 * j)), 16);
     for (int i = 0; i < 8; ++i) {
       const Expr s = k.load(a, k.add(k.mul(k.add(k.mul(k.task(0), k.index(8)), k.index(i)), k.dim(depth)), p), 1);
-      for (int j = 0; j < 3; ++j) k.set(acc[size_t(i * 3 + j)], k.fma(s, row[j], k.var(acc[size_t(i * 3 + j)])));
+      for (int j = 0; j < 3; ++j) k.set(acc[size_t(i) * 3 + size_t(j)], k.fma(s, row[j], k.var(acc[size_t(i) * 3 + size_t(j)])));
     }
   });
   for (int i = 0; i < 8; ++i)
     for (int j = 0; j < 3; ++j) {
-      const Expr v = k.var(acc[size_t(i * 3 + j)]);
+      const Expr v = k.var(acc[size_t(i) * 3 + size_t(j)]);
       k.store(c, k.add(k.mul(k.add(k.mul(k.task(0), k.index(8)), k.index(i)), k.index(48)), k.index(16 * j)),
               k.mul(v, k.math(ExprOp::kErf, v)));
     }

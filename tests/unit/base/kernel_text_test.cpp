@@ -153,7 +153,7 @@ TEST(KernelText, MutationsNeverCrash) {
     for (int edits = 1 + r.below(3); edits > 0; --edits) {
       const size_t at = size_t(r.below(int(text.size())));
       switch (r.below(5)) {
-        case 0: text.erase(at, size_t(1 + r.below(8))); break;
+        case 0: text.erase(at, 1 + size_t(r.below(8))); break;
         case 1: text.insert(at, 1, alphabet[size_t(r.below(int(alphabet.size())))]); break;
         case 2: text[at] = alphabet[size_t(r.below(int(alphabet.size())))]; break;
         case 3: text.resize(at); break;

@@ -191,7 +191,7 @@ TEST(KernelThreads, FragmentLayoutsCoverEachElementOnce) {
         for (int e = 0; e < frag_elements(s); ++e) {
           const FragPlace p = frag_place(s, lane, e);
           ASSERT_TRUE(p.row >= 0 && p.row < frag_rows(s) && p.col >= 0 && p.col < frag_cols(s));
-          ++seen[size_t(p.row * frag_cols(s) + p.col)];
+          ++seen[size_t(p.row) * size_t(frag_cols(s)) + size_t(p.col)];
         }
       for (int n : seen) EXPECT_EQ(n, 1);
     }

@@ -127,7 +127,7 @@ TEST(KernelVm, SpreadFactorsAgreeAcrossLevels) {
     }
     for (int l = 0; l < lanes; ++l) {
       float want = 0;
-      for (int p = 0; p < 32; ++p) want = std::fma(av[size_t(p)], bv[size_t(p * 64 + l)], want);
+      for (int p = 0; p < 32; ++p) want = std::fma(av[size_t(p)], bv[size_t(p) * 64 + size_t(l)], want);
       EXPECT_EQ(first[size_t(l)], want);
     }
   }

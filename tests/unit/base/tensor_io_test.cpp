@@ -419,7 +419,7 @@ TEST(TensorIo, SharesAlignedBytes) {
 
 TEST(TensorIo, StringsThatNpyCannotHoldAreRefused) {
   Tensor t(DType::kString, {1});
-  for (std::string s :
+  for (const std::string& s :
        {std::string("a\0", 2), std::string("\xff"), std::string("\xc0\x80"), std::string("\xed\xa0\x80"), std::string("\xf0\x9f")}) {
     t.strings()[0] = s;
     EXPECT_EQ(npy_bytes(t).error().code, Code::kBadInput) << quote(s);

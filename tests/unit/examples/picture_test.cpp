@@ -110,7 +110,7 @@ int byte_of(const Image& m, int v) { return m.depth == 16 ? v >> 8 : v * 255 / (
 
 int expected(const Image& m, int64_t x, int64_t y, int c) {
   if (m.color == 3) {
-    const int index = m.sample(x, y, 0), v = m.palette[static_cast<size_t>(3 * index + c)];
+    const int index = m.sample(x, y, 0), v = m.palette[3 * static_cast<size_t>(index) + static_cast<size_t>(c)];
     const int alpha = static_cast<size_t>(index) < m.alpha.size() ? m.alpha[static_cast<size_t>(index)] : 255;
     return (v * alpha + 255 * (255 - alpha)) / 255;
   }

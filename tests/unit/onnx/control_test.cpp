@@ -9,7 +9,6 @@ namespace nnc::test {
 namespace {
 
 using testing::AllOf;
-using testing::ElementsAre;
 using testing::HasSubstr;
 
 WireWriter branch(const std::vector<WireWriter>& nodes, const Names& outputs) {
