@@ -45,7 +45,7 @@ TEST(SmallVec, CopyAndMoveInBothStates) {
     EXPECT_EQ(copy, v);
     Words moved = std::move(v);
     EXPECT_EQ(moved, copy);
-    EXPECT_TRUE(v.empty());
+    EXPECT_TRUE(v.empty());  // NOLINT(bugprone-use-after-move): a moved-from SmallVec is empty
     v.push_back("again");
     v = moved;
     EXPECT_EQ(v, copy);
