@@ -7,6 +7,7 @@ export NNC_MODEL_CACHE=${NNC_MODEL_CACHE:-$nnc_user_cache/nnc-models}
 
 nnc_packages_build="cmake ninja-build g++ ccache mold flatbuffers-compiler libflatbuffers-dev zlib1g-dev python3 python3-venv"
 nnc_packages_tests="libgtest-dev libgmock-dev libbenchmark-dev git asterisk-core-sounds-en-wav fonts-dejavu-core"
+nnc_nvrtc_wheel=nvidia-cuda-nvrtc==13.0.88
 nnc_packages_tidy="clang clang-format clang-tidy"
 
 nnc_say() { printf '== %s\n' "$*" >&2; }
@@ -70,7 +71,7 @@ nnc_nvrtc() {
   }
   if ! found=$(nnc_find_nvrtc); then
     nnc_say "NVRTC from its wheel"
-    "$NNC_PYTHON" -m pip install -q --disable-pip-version-check --no-input nvidia-cuda-nvrtc==13.0.88 </dev/null >&2 ||
+    "$NNC_PYTHON" -m pip install -q --disable-pip-version-check --no-input "$nnc_nvrtc_wheel" </dev/null >&2 ||
       nnc_die "no NVRTC: neither a CUDA toolkit nor the package nvidia-cuda-nvrtc"
     found=$(nnc_find_nvrtc) || nnc_die "the package nvidia-cuda-nvrtc holds no libnvrtc.so where it was looked for"
   fi

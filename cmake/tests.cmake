@@ -31,7 +31,7 @@ set_source_files_properties(tests/main.cpp PROPERTIES COMPILE_DEFINITIONS
 target_link_libraries(nnc_test_main PUBLIC nnc_flags GTest::gtest GTest::gmock)
 target_compile_definitions(nnc_test_main INTERFACE NNC_SOURCE_DIR=".")
 
-# nnc_test(NAME GLOBS ... DEPS ... SHARDS n): exists where GLOBS finds files.
+# nnc_test(NAME GLOBS ... DEPS ... SHARDS n): exists where GLOBS finds files. Instantiations called Heavy are the acceptance command's.
 function(nnc_test name)
   cmake_parse_arguments(ARG "" "SHARDS" "GLOBS;DEPS" ${ARGN})
   nnc_sources(files GLOBS ${ARG_GLOBS})
@@ -47,7 +47,7 @@ function(nnc_test name)
   foreach(shard RANGE ${last})
     add_test(NAME ${name}.${shard} COMMAND ${name} --gtest_brief=1)
     set_tests_properties(${name}.${shard} PROPERTIES TIMEOUT 1200
-      ENVIRONMENT "GTEST_TOTAL_SHARDS=${ARG_SHARDS};GTEST_SHARD_INDEX=${shard}")
+      ENVIRONMENT "GTEST_TOTAL_SHARDS=${ARG_SHARDS};GTEST_SHARD_INDEX=${shard};GTEST_FILTER=-Heavy/*")
   endforeach()
 endfunction()
 

@@ -10,6 +10,7 @@ TargetFacts target_facts(const Target& t) {
   TargetFacts f;
   f.name = t.name;
   f.cpu = t.is_cpu();
+  f.reads_rows = t.is_cuda();
   f.lanes_f32 = t.lanes(4);
   return f;
 }

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "ir/base/plan_unpack.h"
 #include "ir/builder.h"
 #include "ir/support/text.h"
 #include "ir/text.h"
@@ -17,16 +18,16 @@ struct SharedState {
   const Target& target;
   const LowerOptions& options;
   PlannedProgram out;
-  std::map<std::string, uint32_t> kernel_ids;  // by kernel hash
-  std::map<ConstId, uint32_t> constant_ids;
+  std::map<std::string, uint32_t> kernel_ids;                                 // by kernel hash
+  std::map<std::pair<ConstId, std::vector<int64_t>>, uint32_t> constant_ids;  // by the extents that the program wants
   std::map<LocId, uint32_t> sources;
   std::map<Digest, std::pair<LoweredGroup, std::vector<uint32_t>>> lowered;  // by canonical hash: kernels' program ids
 
-  uint32_t constant(ConstId id) {
-    auto [it, fresh] = constant_ids.try_emplace(id, static_cast<uint32_t>(out.program.constants.size()));
+  uint32_t constant(ConstId id) { return constant(id, module.constant(id).dims(), {}); }
+  uint32_t constant(ConstId id, const std::vector<int64_t>& dims, std::string_view unpack) {
+    auto [it, fresh] = constant_ids.try_emplace({id, dims}, static_cast<uint32_t>(out.program.constants.size()));
     if (fresh) {
-      const Tensor& t = module.constant(id);
-      out.program.constants.push_back({module.constant_hash(id).hex(), t.dtype(), t.dims(), ""});
+      out.program.constants.push_back({module.constant_hash(id).hex(), module.constant(id).dtype(), dims, std::string(unpack)});
       out.constants.push_back(id);
     }
     return it->second;
@@ -190,6 +191,7 @@ class EntryPlanner {
       case OpKind::kConstant: sc.at[node.results[0]] = {PlanOperand::kConstant, s_.constant(node.constant("value"))}; return {};
       case OpKind::kGroup: return group(sc, n, sc.g->region(node.regions[0]));
       case OpKind::kReshape: return view(sc, n);
+      case OpKind::kUnpack: return unpacked(sc, n);
       case OpKind::kIf: return branch(sc, n);
       case OpKind::kLoop: return loop(sc, n);
       case OpKind::kBindDims: {
@@ -249,6 +251,18 @@ class EntryPlanner {
   Status view(Scope& sc, NodeId n) {
     const Node& node = sc.g->node(n);
     sc.at[node.results[0]] = sc.at.at(node.operands[0]);
+    return {};
+  }
+
+  // The dense form of a stored constant is one of the program's own.
+  Status unpacked(Scope& sc, NodeId n) {
+    const Node& node = sc.g->node(n);
+    const Node* packed = def_of(*sc.g, node.operands[0]);
+    if (!unpacks_constant(*sc.g, node) || node.i("transposed") != 0 || node.s("format") != kUnpackPanels)
+      return Error(Code::kInternal, "the planner met an unpack that is no constant's");
+    std::vector<int64_t> dims;
+    for (const Dim& d : sc.g->type(node.results[0]).shape) dims.push_back(d.constant());
+    sc.at[node.results[0]] = {PlanOperand::kConstant, s_.constant(packed->constant("value"), dims, kUnpackPanels)};
     return {};
   }
 

@@ -240,13 +240,13 @@ class Outliner {
   std::map<ValueId, ValueId> map_;
 };
 
-bool computes(const Node& node) {
+bool computes(const Graph& g, const Node& node) {
   switch (node.def().lowering) {
     case Lowering::kElem:
     case Lowering::kFold:
     case Lowering::kPoint:
     case Lowering::kHero: return true;
-    case Lowering::kMap: return node.kind != OpKind::kReshape;
+    case Lowering::kMap: return node.kind != OpKind::kReshape && !unpacks_constant(g, node);
     case Lowering::kSource: return node.kind != OpKind::kConstant;
     default: return false;
   }
@@ -269,11 +269,11 @@ Result<int64_t> outline_single(Graph& g) {
         NNC_ASSIGN(const int64_t inner, outline_single(g.region(r)));
         changes += inner;
       }
-    if (!computes(node)) continue;
+    if (!computes(g, node)) continue;
     if (cheap_source(g, n)) {
       // Only where something outside of groups reads it.
       bool needed = false;
-      for (const Use& u : g.value(node.results[0]).uses) needed = needed || !u.node.valid() || !computes(g.node(u.node));
+      for (const Use& u : g.value(node.results[0]).uses) needed = needed || !u.node.valid() || !computes(g, g.node(u.node));
       if (!needed) continue;
     }
     GroupPlan plan{{n}, {}, std::string(node.def().name)};
@@ -297,7 +297,7 @@ Status outline_groups(Graph& g, const std::vector<GroupPlan>& groups) { return O
 Status outline_rest(Graph& g) {
   std::vector<GroupPlan> plans;
   for (NodeId n = g.first(); n.valid(); n = g.node(n).next)
-    if (computes(g.node(n))) plans.push_back({{n}, {}, std::string(g.node(n).def().name)});
+    if (computes(g, g.node(n))) plans.push_back({{n}, {}, std::string(g.node(n).def().name)});
   return plans.empty() ? Status() : outline_groups(g, plans);
 }
 

@@ -18,6 +18,7 @@ struct TargetFacts {
   bool cpu = true;
   bool channels_last = true;     // convolutions want NHWC
   bool packed_weights = true;    // constant right operands of contractions are prepacked
+  bool reads_rows = false;       // kernels want those dense again where rows are whole vectors: unpacked while uploading
   bool fused_attention = false;  // the attention op has a skeleton
   int lanes_f32 = 16;
 };

@@ -1,5 +1,6 @@
 // Constant right operands of contractions in the form that the kernels read: panels of 16 columns. The panels are constants of their own;
-// the plain weights go with the last node that reads them.
+// the plain weights go with the last node that reads them. Targets whose kernels read rows get them back by an `unpack` of the panels,
+// which loading does: programs of all targets share one stored copy.
 
 #include "ir/ops/panel.h"
 #include "passes/rules.h"
@@ -8,6 +9,8 @@
 namespace nnc {
 
 namespace {
+
+constexpr int64_t kVectorBits = 128;  // of a load
 
 // What the panels of one dtype are called where an op reads them.
 std::string_view panel_format(DType t) {
@@ -40,14 +43,28 @@ class Prepack {
   }
 
  private:
+  // Rows that are no whole vectors are better read from panels, which are.
+  bool reads_rows(DType t, int64_t columns) const {
+    return c_.target != nullptr && c_.target->reads_rows && columns * dtype_bits(t) % kVectorBits == 0;
+  }
+  Result<ValueId> unpacked(Builder& b, ValueId panels, int64_t rows, int64_t columns) {
+    return b.op(OpKind::kUnpack, {panels}, {{"k", Shape{Dim(rows)}}, {"n", Shape{Dim(columns)}}});
+  }
+
   Status matmul(NodeId id, const Node& node) {
     const Tensor* w = const_value(g_, node.operands[1]);
     if (!packable(c_, w) || w->rank() < 2 || !node.s("b_format").empty()) return {};
     const bool transposed = node.i("transpose_b") != 0;
-    const int64_t n = w->dims()[w->dims().size() - (transposed ? 2 : 1)];
+    const size_t rank = w->dims().size();
+    const int64_t n = w->dims()[rank - (transposed ? 2 : 1)], k = w->dims()[rank - (transposed ? 1 : 2)];
     const DType dtype = w->dtype();
     Builder b = rw_.at(id);
     NNC_ASSIGN(const ValueId packed, b.constant(packed_panels(*w, transposed)));
+    if (reads_rows(dtype, n)) {
+      NNC_ASSIGN(const ValueId dense, unpacked(b, packed, k, n));
+      NNC_ASSIGN(const std::vector<ValueId> y, rebuild(b, node, {node.operands[0], dense}, {{"transpose_b", int64_t{0}}}));
+      return rw_.replace(id, y[0]);
+    }
     NNC_ASSIGN(const std::vector<ValueId> y,
                rebuild(b, node, {node.operands[0], packed},
                        {{"transpose_b", int64_t{0}}, {"b_format", std::string(panel_format(dtype))}, {"n", Shape{n}}}));
@@ -70,6 +87,12 @@ class Prepack {
     Builder b = rw_.at(id);
     NNC_ASSIGN(const ValueId packed, b.constant(packed_panels(matrices.reshaped({group, rows, columns}), false)));
     std::vector<ValueId> operands = node.operands;
+    if (group == 1 && reads_rows(dtype, out)) {
+      NNC_ASSIGN(const ValueId dense, unpacked(b, packed, rows, out));
+      NNC_ASSIGN(operands[1], b.reshape(dense, Shape(dims.begin(), dims.end())));
+      NNC_ASSIGN(const std::vector<ValueId> y, rebuild(b, node, std::move(operands)));
+      return rw_.replace(id, y[0]);
+    }
     operands[1] = packed;
     NNC_ASSIGN(const std::vector<ValueId> y,
                rebuild(b, node, std::move(operands),

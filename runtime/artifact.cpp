@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "ir/base/plan_unpack.h"
 #include "ir/base/plan_verify.h"
 #include "ir/base/tensor_hash.h"
 #include "ir/support/checked.h"
@@ -120,8 +121,8 @@ struct Artifact::Parser {
       const uint32_t at = p.constants()->Get(i);
       if (at >= out.constants_.size()) return broken(cat("constant ", at, " of ", out.constants_.size()));
       const PlanConstant& c = program.constants[i];
-      if (c.hash != out.constant_hashes_[at].hex() || c.dtype != out.constants_[at].dtype() || c.dims != out.constants_[at].dims())
-        return broken(cat("constant ", i, " of ", program.target, " is another one"));
+      if (c.hash != out.constant_hashes_[at].hex()) return broken(cat("constant ", i, " of ", program.target, " is another one"));
+      NNC_TRY(check_stored(c, out.constants_[at].dtype(), out.constants_[at].dims()));
       item.constants.push_back(at);
     }
     std::set<uint32_t> defined;
@@ -166,6 +167,7 @@ Result<std::shared_ptr<const Artifact>> Artifact::parse(std::shared_ptr<const vo
   auto run = [&]() -> Status {
     NNC_ASSIGN(const ArtifactHeader h, read_header(bytes));
     const ByteView table = bytes.subspan(sizeof h, h.table_bytes);
+    a->table_bytes_ = static_cast<int64_t>(h.table_bytes);
     a->digest_.bytes = h.digest;
     if (artifact_digest(h, table) != a->digest_) return broken("its tables are not those that were written");
     if (options.trust == ArtifactTrust::kList) {

@@ -41,6 +41,7 @@ class Artifact {
   std::string_view graph() const { return graph_; }  // module text, or empty
   int64_t file_bytes() const { return static_cast<int64_t>(bytes_.size()); }
   int64_t weight_bytes() const;
+  int64_t table_bytes() const { return table_bytes_; }  // plans, kernel IR, graph, hashes
 
   // The programs, in the order of the file.
   size_t size() const { return programs_.size(); }
@@ -68,6 +69,7 @@ class Artifact {
 
   std::shared_ptr<const void> owner_;
   ByteView bytes_;
+  int64_t table_bytes_ = 0;
   Digest digest_;
   bool trusted_ = false;
   std::string writer_;

@@ -1,5 +1,6 @@
 #include "runtime/executable.h"
 
+#include "ir/base/plan_unpack.h"
 #include "ir/base/plan_verify.h"
 #include "ir/support/text.h"
 
@@ -32,10 +33,11 @@ Result<std::shared_ptr<const Executable>> Executable::create(std::shared_ptr<Dev
     return Error(Code::kInvalidArtifact, cat(constants.size(), " constants where the program has ", program.constants.size()));
   for (size_t i = 0; i < constants.size(); ++i) {
     const PlanConstant& c = program.constants[i];
-    if (constants[i].dtype() != c.dtype || constants[i].dims() != c.dims)
-      return Error(Code::kInvalidArtifact, cat("constant ", c.hash, " has another type than the program says"));
-    if (c.dtype == DType::kString || !c.unpack.empty())
+    if (auto fits = check_stored(c, constants[i].dtype(), constants[i].dims()); !fits.ok())
+      return Error(Code::kInvalidArtifact, fits.error().message);
+    if (c.dtype == DType::kString)
       return Error(Code::kUnsupportedOp, cat("constant ", c.hash, " is of a form that the device ", device->name(), " does not take"));
+    NNC_ASSIGN(constants[i], unpack_stored(c, constants[i]));
   }
   std::shared_ptr<Executable> e(new Executable());
   e->device_ = std::move(device);

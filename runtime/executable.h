@@ -26,7 +26,8 @@ struct CodeCounts {
 
 class Executable {
  public:
-  // Kernels that no unit defines are interpreted. `constants`: in the order of Program::constants, of the dtypes and extents written there.
+  // Kernels that no unit defines are interpreted. `constants`: in the order of Program::constants, as stored: those
+  // that the program wants unpacked are unpacked here, once for all sessions.
   // `max_rounds`: of the loops of one interpreted task, for programs that nobody vouches for.
   static Result<std::shared_ptr<const Executable>> create(std::shared_ptr<Device> device, Program program, std::vector<Tensor> constants,
                                                           std::span<const ExecutableUnit> units, int64_t max_rounds = INT64_MAX);

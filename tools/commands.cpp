@@ -21,8 +21,9 @@ const std::vector<Command>& table() {
        "nnc run model.onnx -i @in.npz --expect @ref.npz --rtol 1e-3 --atol 1e-4\n"
        "nnc run model.onnx -i x=f32[1,3,224,224] --seed 7 -o -\n"
        "nnc run model.nnb --require native",
-       {"input", "output", "expect", "rtol",   "atol",    "cast",  "seed",   "dim",     "profile",           "rename-dim",
-        "entry", "limit",  "target", "device", "threads", "level", "league", "require", "allow-interpreter", "no-cache"},
+       {"input",           "output", "expect", "rtol",   "atol",    "cast",  "seed",   "dim",     "profile",           "rename-dim",
+        "entry",           "limit",  "target", "device", "threads", "level", "league", "require", "allow-interpreter", "no-cache",
+        "without-features"},
        run_command},
       {"compile",
        "",
@@ -43,8 +44,8 @@ const std::vector<Command>& table() {
        "measures how long a run takes",
        "nnc bench model.onnx --dim batch=[1,8] --threads 1,2\n"
        "nnc bench model.nnb -i x=@in.npy --seconds 5",
-       {"input", "cast", "seed", "dim", "profile", "rename-dim", "entry", "limit", "target", "device", "threads", "level", "league",
-        "require", "allow-interpreter", "no-cache", "runs", "warm-up", "seconds"},
+       {"input",   "cast",  "seed",   "dim",     "profile",           "rename-dim",       "entry",    "limit", "target",  "device",
+        "threads", "level", "league", "require", "allow-interpreter", "without-features", "no-cache", "runs",  "warm-up", "seconds"},
        bench_command},
       {"dump",
        "inspect",

@@ -94,7 +94,8 @@ Result<int> compile_command(const Arguments& a, Console& console) {
       .field("artifact", path)
       .field("digest", digest.hex())
       .field("bytes", written->file_bytes())
-      .field("weight_bytes", written->weight_bytes());
+      .field("weight_bytes", written->weight_bytes())
+      .field("table_bytes", written->table_bytes());
   w.key("seconds")
       .object()
       .field("import", times.import)

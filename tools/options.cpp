@@ -40,6 +40,8 @@ constexpr Flag kFlags[] = {
     {"league", 0, FlagKind::kValue, "NAME", "rounding: strict repeats the interpreter's, fast may reorder (strict)", "strict|fast"},
     {"require", 0, FlagKind::kValue, "KIND", "an error unless every step is native code", "native"},
     {"allow-interpreter", 0, FlagKind::kSwitch, "", "run kernels without native code, or of an untrusted file, in the interpreter", ""},
+    {"without-features", 0, FlagKind::kRepeat, "LIST",
+     "run, bench of an artifact: what the processor is taken not to have, as on another machine: avx512f,fma", ""},
     {"no-cache", 0, FlagKind::kSwitch, "", "compile every kernel anew", ""},
     // bench
     {"runs", 0, FlagKind::kValue, "N", "timed runs per row (as many as fit into --seconds, at least 10)", ""},

@@ -5,6 +5,7 @@
 
 #include "codegen/api/device.h"
 #include "codegen/api/load.h"
+#include "ir/base/cpu_features.h"
 #include "ir/support/text.h"
 #include "runtime/thread_pool.h"
 #include "tools/command.h"
@@ -126,9 +127,9 @@ Result<int> threads_from(const Arguments& a) {
 }
 
 Result<std::shared_ptr<Device>> make_device(const Arguments& a, int threads) {
-  DeviceOptions options;
-  options.threads = threads;
-  return open_device(a.text("device", "cpu"), options);
+  ThreadPoolOptions pool;
+  pool.threads = threads;
+  return open_device(a.text("device", "cpu"), pool);
 }
 
 std::string counts_text(const CodeCounts& n, std::string_view device) {
@@ -153,6 +154,8 @@ namespace {
 Status build_model(const Arguments& a, Console& console, const std::shared_ptr<Device>& device, int64_t seed, Prepared* out,
                    Budget& budget) {
   const Interface& interface = out->model.interface;
+  if (a.has("without-features"))
+    return Error(Code::kUsage, cat("--without-features is for artifacts; ", quote(out->model.path), " is a model: say --target"));
   NNC_ASSIGN(const BuildOptions build, build_options(a, default_target(a.text("device", "cpu"))));
   const Target& target = build.targets.back();  // "cpu" lists this machine's own level last
   if (!device->runs(target.name))
@@ -173,6 +176,24 @@ Status build_model(const Arguments& a, Console& console, const std::shared_ptr<D
   return {};
 }
 
+// What --without-features takes from the processor. A name that neither the processor nor a program of the artifact knows is a typing
+// error.
+Result<std::vector<std::string>> features_without(const Arguments& a, const Artifact& artifact) {
+  std::vector<std::string> known = machine_features(), out;
+  for (size_t i = 0; i < artifact.size(); ++i) {
+    const std::vector<std::string>& wanted = artifact.program(i).features;
+    known.insert(known.end(), wanted.begin(), wanted.end());
+  }
+  std::ranges::sort(known);
+  known.erase(std::unique(known.begin(), known.end()), known.end());
+  for (const std::string& list : a.all("without-features"))
+    for (const std::string_view name : split(list, ',')) {
+      out.emplace_back(trim(name));
+      if (!std::ranges::binary_search(known, out.back())) return unknown_name(Code::kUsage, "feature", out.back(), known);
+    }
+  return out;
+}
+
 Status load_artifact(const Arguments& a, Console& console, const std::shared_ptr<Device>& device, int64_t seed, Prepared* out,
                      Budget& budget) {
   for (const std::string_view flag : {"profile", "rename-dim"})
@@ -185,6 +206,7 @@ Status load_artifact(const Arguments& a, Console& console, const std::shared_ptr
   load.target = a.text("target");
   load.allow_interpreter = a.has("allow-interpreter");
   load.require_native = a.has("require");
+  NNC_ASSIGN(load.without_features, features_without(a, artifact));
   Stopwatch watch;
   NNC_ASSIGN(out->executable, load_executable(artifact, device, load));
   out->times.load = watch.take();

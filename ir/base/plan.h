@@ -142,12 +142,12 @@ struct PlanState {
   Shape shape;
   int32_t initial = -1;  // constant; -1: zeros
 };
-// A constant as the program wants it: the module's constant `hash`, dense row-major.
+// A constant as the program wants it, dense and row-major: the stored constant `hash`, or what `unpack` makes of it.
 struct PlanConstant {
   std::string hash;  // hex
   DType dtype = DType::kInvalid;
   std::vector<int64_t> dims;
-  std::string unpack;  // "" as stored; else the conversion done while uploading (CUDA: packed panels -> dense)
+  std::string unpack;  // "": as stored; else the conversion done while uploading (plan_unpack.h)
 };
 
 struct Program {

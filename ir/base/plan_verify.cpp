@@ -4,6 +4,7 @@
 #include <set>
 
 #include "ir/base/host/host.h"
+#include "ir/base/plan_unpack.h"
 #include "ir/base/tensor.h"
 #include "ir/support/hash.h"
 #include "ir/support/text.h"
@@ -337,6 +338,7 @@ Status verify_program(const Program& p) {
     if (!parse_digest(c.hash, &digest)) return bad(cat("constant \"", c.hash, "\" has no hash"));
     if (c.dtype == DType::kInvalid || c.dtype >= DType::kCount) return bad(cat("constant ", c.hash, " has no dtype"));
     NNC_TRY(checked_element_count(c.dims));
+    if (!c.unpack.empty() && c.unpack != kUnpackPanels) return bad(cat("constant ", c.hash, " is unpacked by ", quote(c.unpack)));
   }
   std::set<std::string> names;
   for (const PlanState& s : p.states) {

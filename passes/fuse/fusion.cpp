@@ -51,8 +51,8 @@ size_t Fusion::unit_of_value(ValueId v) const {
 bool Fusion::computes(NodeId n) const {
   const Node& node = g.node(n);
   switch (node.def().lowering) {
+    case Lowering::kMap: return !unpacks_constant(g, node);
     case Lowering::kElem:
-    case Lowering::kMap:
     case Lowering::kFold:
     case Lowering::kPoint:
     case Lowering::kHero: return true;

@@ -9,7 +9,7 @@
 
 #include "ir/support/text.h"
 #include "runtime/artifact.h"
-#include "runtime/cpu_device.h"
+#include "runtime/open_device.h"
 #include "runtime/session.h"
 
 using nnc::Code;
@@ -282,10 +282,9 @@ nnc_error* nnc_runtime_create(const nnc_runtime_options* options, nnc_runtime** 
     if (!out) return missing("out");
     *out = nullptr;
     NNC_ASSIGN(const nnc_runtime_options o, options_of(options));
-    const std::string_view device = o.device ? o.device : "cpu";
-    if (device != "cpu") return Error(Code::kNoDevice, nnc::cat("no device \"", device, "\" in this library; it has cpu"));
     auto runtime = std::make_unique<nnc_runtime>();
-    NNC_ASSIGN(runtime->device, nnc::make_cpu_device({o.threads, o.pin != 0, o.spin_us == 0 ? 50 : std::max<int64_t>(o.spin_us, 0)}));
+    const nnc::ThreadPoolOptions pool{o.threads, o.pin != 0, o.spin_us == 0 ? 50 : std::max<int64_t>(o.spin_us, 0)};
+    NNC_ASSIGN(runtime->device, nnc::open_device(o.device ? o.device : "cpu", pool));
     *out = runtime.release();
     return {};
   });

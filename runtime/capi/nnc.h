@@ -36,7 +36,7 @@ typedef struct nnc_error nnc_error;
 NNC_API int32_t nnc_error_code(const nnc_error* error);
 NNC_API const char* nnc_error_message(const nnc_error* error); /* what is wrong, in one line */
 NNC_API const char* nnc_error_text(const nnc_error* error);    /* all of it: code, message, place, remedy */
-NNC_API const char* nnc_error_node(const nnc_error* error);    /* the model's node, or "" */
+NNC_API const char* nnc_error_node(const nnc_error* error);    /* the model's node, or the line of C++ that recorded it, or "" */
 NNC_API const char* nnc_error_json(const nnc_error* error);    /* {"code", "message", "node", "op", "file", "context"} */
 NNC_API void nnc_error_release(nnc_error* error);
 
@@ -109,8 +109,8 @@ typedef struct nnc_output {
 typedef struct nnc_runtime nnc_runtime;
 typedef struct nnc_runtime_options {
   size_t struct_size;
-  const char* device; /* "cpu" */
-  int32_t threads;    /* with the caller's; 0: as many as this process may use */
+  const char* device; /* "cpu"; "cuda-emu", which needs libnnc_emu beside this library; NULL: "cpu" */
+  int32_t threads;    /* of the cpu, with the caller's; 0: as many as this process may use */
   int32_t pin;        /* 1: each of the runtime's own threads stays on one processor */
   int64_t spin_us;    /* how long idle threads look for work before they sleep; 0: 50, -1: not at all */
 } nnc_runtime_options;

@@ -85,6 +85,25 @@ def lint():
     return verdict(done.returncode == 0, last_line(done.stdout + done.stderr))
 
 
+def script(*command, seconds=7200):
+    """A check of its own in tests/acceptance: its exit code, and its last line as the figure."""
+    def check():
+        done = run(["tests/acceptance/" + command[0], *command[1:]] if command[0].endswith(".sh") else
+                   [PYTHON, "tests/acceptance/" + command[0], "--build", build_dir(), "--cache", CACHE, *command[1:]], seconds)
+        return verdict(done.returncode == 0, last_line(done.stdout if done.returncode == 0 else done.stdout + done.stderr))
+    return check
+
+
+def c_programs():
+    """The programs in C over each shared library alone."""
+    figures, ok = [], True
+    for name in ("test_capi_nnc_rt", "test_capi_nnc"):
+        done = run([build_dir() / "bin" / name])
+        ok = ok and done.returncode == 0
+        figures.append(f"{name}: {last_line(done.stdout + done.stderr)}")
+    return verdict(ok, "; ".join(figures))
+
+
 ZOO = ["resnet18", "mobilenet_v2", "vit_b_16", "vit_b_16_dynamic", "bert_base", "gpt2_decode", "llama_decode", "llama_decode_ts"]
 
 
@@ -174,19 +193,23 @@ def build_times():
 
 
 POINTS = [
-    Point("0.a", "gate", "carrying test a: train_step and eval_step share states, 50 steps equal to PyTorch, both devices", gtest("test_e2e", "*A_*:A/*")),
+    Point("0.a", "gate", "carrying test a: train_step and eval_step share states, 50 steps equal to PyTorch, both devices", gtest("test_e2e", "A/CarryingTrain.*", 3)),
     Point("0.b", "gate", "carrying test b: decode loop of 100 tokens, bounded past, one binding, no allocation", gtest("test_e2e", "Carrying.B_*")),
     Point("0.c", "gate", "carrying test c: NonZero -> Gather -> MatMul, 50 extents in shuffled order", gtest("test_e2e", "Carrying.C_*")),
     Point("0.d", "gate", "carrying test d: Loop with packed invariants, If nested", gtest("test_e2e", "Carrying.D_*")),
-    Point("0.e", "gate", "carrying test e: one artifact, five variants, weights stored once (MiniLM and BERT)"),
+    Point("0.e", "gate", "carrying test e: one artifact, five variants, weights stored once (MiniLM and BERT)",
+          all_of(gtest("test_e2e", "CarryingArtifact.E_*", 2), script("carrying_e.py"))),
     Point("0.f", "gate", "carrying test f: GEMM with dequantize prologue and epilogue in one kernel; permuted reader not fused", gtest("test_e2e", "Carrying.F_*", 2)),
-    Point("0.g", "gate", "carrying test g: shape chains leave no host step; 50 shapes from one artifact"),
-    Point("0.capi", "gate", "carrying tests a-e from a C program through nnc.h"),
+    Point("0.g", "gate", "carrying test g: shape chains leave no host step; 50 shapes from one artifact",
+          gtest("test_e2e", "*/CarryingShapes.G_*:CarryingExports.G_*", 7)),
+    Point("0.capi", "gate", "carrying tests a-e from a C program through nnc.h",
+          all_of(gtest("test_e2e", "*CarryingFromC*", 10), c_programs)),
     Point("0.grad", "gate", "every op row has a checked gradient or its reason", gtest("test_ir", "*Gradient*", 5)),
     Point("0.build", "gate", "clean build <= 6 min on two cores, one pass touched <= 20 s, slowest unit <= 10 s", build_times),
-    Point("0.notk", "gate", "builds and tests without a CUDA toolkit"),
+    Point("0.notk", "gate", "builds and tests without a CUDA toolkit", script("no_toolkit.sh")),
     Point("0.link", "gate", "link test, include arrows, byte identity, S1-S4, lint; untrusted native code never ran",
-          all_of(lint, gtest("test_e2e", "Libraries*"), gtest("test_codegen", "Artifact*", 8), gtest("test_support", "*Beneath*:*Spawn*:*Budget*:*Ident*", 20))),
+          all_of(lint, gtest("test_e2e", "Libraries*"), gtest("test_codegen", "Artifact*", 8), gtest("test_tools", "Untrusted.*", 2),
+                 gtest("test_support", "*Beneath*:*Spawn*:*Budget*:*Ident*", 20))),
     Point("1.readme", "gate", "the two README commands work in a fresh clone; answers within a minute", readme_clone),
     Point("1.speech", "gate", "speech spans equal ONNX Runtime's to one frame; start and end within tolerance in >= 95 %", example("speech")),
     Point("1.text", "gate", "50 rendered lines read as ONNX Runtime reads them, >= 90 % right", example("readtext")),

@@ -1,9 +1,18 @@
-/* A script has one command a line:
+/* A script has one command a line. The artifact is loaded by the first that needs it, or by `load`:
+ *   device NAME                  where what is loaded next runs (cpu)
+ *   without FEATURE              what the processor is taken not to have by the next load; as often as wanted
+ *   interpreter 0|1              whether the next load may interpret (1)
+ *   load                         the artifact, in place of what was loaded before
+ *   refused CODE WORDS           loading must fail with that code and text
+ *   target NAME                  the program that was taken must be the one for that target
  *   in DTYPE FILE EXTENT...      the next input of the run to come: raw bytes
  *   out FILE RTOL ATOL           the next output: raw bytes that it must equal; negative: to the bit
  *   run ENTRY                    must succeed, and its outputs be right
  *   fail ENTRY CODE WORDS        must fail with that code and text
+ *   node WORDS                   the place that the last `fail` named must hold these words
  *   state NAME FILE RTOL ATOL    what a state must hold
+ *   keep                         remembers all states
+ *   kept                         all states must have the bits that were remembered
  *   steady                       from here on no run may allocate
  *   bindings N                   as many must have been made
  *   native                       no step may be interpreted
@@ -17,15 +26,22 @@
 
 #include "runtime/capi/nnc.h"
 
-enum { kMaxValues = 64, kMaxLine = 4096 };
+enum { kMaxValues = 64, kMaxLine = 4096, kMaxName = 512 };
 
 struct expectation {
-  char file[512];
+  char file[kMaxName];
   double rtol, atol;
 };
 struct script {
+  const char* artifact;
+  nnc_runtime* runtime;
+  nnc_model* model;
   nnc_session* session;
-  const nnc_model* model;
+  char device[kMaxName], node[kMaxName];
+  char* without[kMaxValues];
+  size_t without_count;
+  int interpreter;
+  nnc_output kept[kMaxValues]; /* states, by number */
   int line;
   nnc_input inputs[kMaxValues];
   int64_t dims[kMaxValues][NNC_MAX_RANK];
@@ -156,12 +172,49 @@ static int do_fail(struct script* s, char* rest) {
   error = run(s, entry);
   if (nnc_error_code(error) != atoi(code) || !strstr(nnc_error_text(error), words))
     ok = complain(s, "not the error that was expected", nnc_error_text(error));
+  snprintf(s->node, sizeof s->node, "%s", nnc_error_node(error));
   nnc_error_release(error);
   forget(s);
   return ok;
 }
+
+/* ---- states */
+static void release_kept(struct script* s) {
+  size_t i;
+  for (i = 0; i < kMaxValues; ++i) {
+    free(s->kept[i].data);
+    memset(&s->kept[i], 0, sizeof s->kept[i]);
+  }
+}
+static int keep(struct script* s) {
+  size_t i;
+  release_kept(s);
+  for (i = 0; i < nnc_model_state_count(s->model); ++i) {
+    nnc_value_info info;
+    nnc_output now;
+    memset(&now, 0, sizeof now);
+    if (i == kMaxValues) return complain(s, "too many states", "");
+    if (!succeeded(s, nnc_model_state(s->model, i, &info)) || !succeeded(s, nnc_session_get_state(s->session, info.name, &now))) return 0;
+    s->kept[i] = now;
+    s->kept[i].data = malloc(now.bytes + 1);
+    memcpy(s->kept[i].data, now.data, now.bytes);
+  }
+  return i > 0 || complain(s, "the model has no states", "");
+}
+static int kept(struct script* s) {
+  size_t i;
+  for (i = 0; i < nnc_model_state_count(s->model) && i < kMaxValues; ++i) {
+    nnc_value_info info;
+    nnc_output now;
+    memset(&now, 0, sizeof now);
+    if (!succeeded(s, nnc_model_state(s->model, i, &info)) || !succeeded(s, nnc_session_get_state(s->session, info.name, &now))) return 0;
+    if (!s->kept[i].data || s->kept[i].bytes != now.bytes || memcmp(s->kept[i].data, now.data, now.bytes) != 0)
+      return complain(s, "a state has changed", info.name);
+  }
+  return i > 0 || complain(s, "the model has no states", "");
+}
 static int do_state(struct script* s, const char* rest) {
-  char name[512];
+  char name[kMaxName];
   struct expectation e;
   nnc_output out;
   memset(&out, 0, sizeof out);
@@ -170,55 +223,117 @@ static int do_state(struct script* s, const char* rest) {
   return succeeded(s, nnc_session_get_state(s->session, name, &out)) && same(s, &out, &e);
 }
 
+/* ---- loading */
+static void unload(struct script* s) {
+  nnc_session_release(s->session);
+  nnc_model_release(s->model);
+  nnc_runtime_release(s->runtime);
+  s->session = NULL;
+  s->model = NULL;
+  s->runtime = NULL;
+}
+static nnc_error* load(struct script* s) {
+  nnc_runtime_options threads;
+  nnc_model_options options;
+  nnc_error* error;
+  memset(&threads, 0, sizeof threads);
+  memset(&options, 0, sizeof options);
+  threads.struct_size = sizeof threads;
+  threads.threads = 2;
+  if (*s->device) threads.device = s->device;
+  options.struct_size = sizeof options;
+  options.allow_interpreter = s->interpreter;
+  options.without_features = (const char* const*)s->without;
+  options.without_feature_count = s->without_count;
+  unload(s);
+  error = nnc_runtime_create(&threads, &s->runtime);
+  if (!error) error = nnc_model_load_file(s->runtime, s->artifact, &options, &s->model);
+  if (!error) error = nnc_session_create(s->model, NULL, &s->session);
+  return error;
+}
+static int refused(struct script* s, char* rest) {
+  char *code = strtok(rest, " "), *words = strtok(NULL, "");
+  nnc_error* error;
+  int ok = 1;
+  if (!code || !words) return complain(s, "refused CODE WORDS expected", "");
+  error = load(s);
+  if (nnc_error_code(error) != atoi(code) || !strstr(nnc_error_text(error), words))
+    ok = complain(s, "not the error that was expected", nnc_error_text(error));
+  nnc_error_release(error);
+  unload(s);
+  return ok;
+}
+static int add_without(struct script* s, const char* name) {
+  if (s->without_count == kMaxValues) return complain(s, "too many features", "");
+  s->without[s->without_count] = malloc(strlen(name) + 1);
+  strcpy(s->without[s->without_count++], name);
+  return 1;
+}
+
+/* What is said before loading: 1 or 0, or -1 if it is something else. */
+static int before_loading(struct script* s, const char* word, char* rest) {
+  if (strcmp(word, "device") == 0) return snprintf(s->device, sizeof s->device, "%s", rest) > 0;
+  if (strcmp(word, "without") == 0) return add_without(s, rest);
+  if (strcmp(word, "interpreter") == 0) {
+    s->interpreter = atoi(rest);
+    return 1;
+  }
+  if (strcmp(word, "load") == 0) return succeeded(s, load(s));
+  if (strcmp(word, "refused") == 0) return refused(s, rest);
+  if (strcmp(word, "in") == 0) return add_input(s, rest);
+  if (strcmp(word, "out") == 0) return add_output(s, rest);
+  return -1;
+}
+static int with_model(struct script* s, const char* word, char* rest) {
+  nnc_code_counts counts;
+  if (strcmp(word, "run") == 0) return do_run(s, rest);
+  if (strcmp(word, "fail") == 0) return do_fail(s, rest);
+  if (strcmp(word, "node") == 0) return strstr(s->node, rest) != NULL || complain(s, "another place", s->node);
+  if (strcmp(word, "state") == 0) return do_state(s, rest);
+  if (strcmp(word, "keep") == 0) return keep(s);
+  if (strcmp(word, "kept") == 0) return kept(s);
+  if (strcmp(word, "steady") == 0) return (s->allocations = stat_of(s, 0)) >= 0;
+  if (strcmp(word, "bindings") == 0)
+    return stat_of(s, 1) == strtoll(rest, NULL, 10) || complain(s, "another number of bindings than", rest);
+  if (strcmp(word, "target") == 0)
+    return strcmp(nnc_model_target(s->model), rest) == 0 || complain(s, "another target was taken", nnc_model_target(s->model));
+  if (strcmp(word, "native") == 0)
+    return succeeded(s, nnc_model_code_counts(s->model, NULL, &counts)) && (counts.vm == 0 || complain(s, "steps are interpreted", ""));
+  return complain(s, "no command", word);
+}
+
 static int command(struct script* s, char* line) {
   char* rest = strchr(line, ' ');
-  nnc_code_counts counts;
+  int done;
   if (rest)
     *rest++ = 0;
   else
     rest = line + strlen(line);
-  if (strcmp(line, "in") == 0) return add_input(s, rest);
-  if (strcmp(line, "out") == 0) return add_output(s, rest);
-  if (strcmp(line, "run") == 0) return do_run(s, rest);
-  if (strcmp(line, "fail") == 0) return do_fail(s, rest);
-  if (strcmp(line, "state") == 0) return do_state(s, rest);
-  if (strcmp(line, "steady") == 0) return (s->allocations = stat_of(s, 0)) >= 0;
-  if (strcmp(line, "bindings") == 0)
-    return stat_of(s, 1) == strtoll(rest, NULL, 10) || complain(s, "another number of bindings than", rest);
-  if (strcmp(line, "native") == 0)
-    return succeeded(s, nnc_model_code_counts(s->model, NULL, &counts)) && (counts.vm == 0 || complain(s, "steps are interpreted", ""));
-  return complain(s, "no command", line);
+  done = before_loading(s, line, rest);
+  if (done >= 0) return done;
+  if (!s->session && !succeeded(s, load(s))) return 0;
+  return with_model(s, line, rest);
 }
 
 int run_script(const char* artifact, const char* path) {
   static struct script s;
   static char line[kMaxLine];
-  nnc_runtime* runtime = NULL;
-  nnc_model* model = NULL;
-  nnc_runtime_options threads;
-  nnc_model_options options;
-  int ok;
+  int ok = 1;
   FILE* f = fopen(path, "r");
   if (!f) return complain(&s, "cannot read", path);
-  memset(&threads, 0, sizeof threads);
-  memset(&options, 0, sizeof options);
-  threads.struct_size = sizeof threads;
-  threads.threads = 2;
-  options.struct_size = sizeof options;
-  options.allow_interpreter = 1;
+  s.artifact = artifact;
+  s.interpreter = 1;
   s.allocations = -1;
-  ok = succeeded(&s, nnc_runtime_create(&threads, &runtime)) && succeeded(&s, nnc_model_load_file(runtime, artifact, &options, &model)) &&
-       succeeded(&s, nnc_session_create(model, NULL, &s.session));
-  s.model = model;
   while (ok && fgets(line, sizeof line, f)) {
     ++s.line;
     line[strcspn(line, "\n")] = 0;
     if (*line) ok = command(&s, line);
   }
   fclose(f);
-  nnc_session_release(s.session);
-  nnc_model_release(model);
-  nnc_runtime_release(runtime);
+  forget(&s);
+  release_kept(&s);
+  unload(&s);
+  while (s.without_count > 0) free(s.without[--s.without_count]);
   if (ok) printf("%d lines\n", s.line);
   return ok;
 }

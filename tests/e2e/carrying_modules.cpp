@@ -2,61 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "passes/differentiate.h"
 #include "tests/e2e/compiled.h"
 
 namespace nnc::test {
-
-namespace {
-
-// The network on x: logits and loss.
-std::pair<ValueId, ValueId> network(Maker& k, ValueId x, ValueId labels, const std::vector<ValueId>& w) {
-  const ValueId hidden = k.op(OpKind::kRelu, {k.op(OpKind::kAdd, {k.op(OpKind::kMatMul, {x, w[0]}), w[1]})});
-  const ValueId logits = k.op(OpKind::kAdd, {k.op(OpKind::kMatMul, {hidden, w[2]}), w[3]});
-  return {logits, k.op(OpKind::kSoftmaxCrossEntropy, {logits, labels})};
-}
-
-}  // namespace
-
-void build_training(Module& m) {
-  const std::vector<std::pair<std::string, std::vector<int64_t>>> parameters = {
-      {"w1", {kTrainIn, kTrainHidden}}, {"b1", {kTrainHidden}}, {"w2", {kTrainHidden, kTrainClasses}}, {"b2", {kTrainClasses}}};
-  std::vector<Type> types;
-  for (const auto& [name, dims] : parameters) {
-    types.push_back(Type::tensor(DType::kF32, Shape(dims.begin(), dims.end())));
-    m.states.push({name, types.back(), m.add_constant(uniform(DType::kF32, dims, 40 + types.size(), -0.3, 0.3))});
-  }
-  for (const char* name : {"train_step", "eval_step"}) {
-    Entry& e = m.add_entry(name);
-    e.graph = std::make_unique<Graph>(&m, name);
-    Graph& g = *e.graph;
-    const ValueId x = g.add_input(Type::tensor(DType::kF32, {kTrainBatch, kTrainIn})),
-                  labels = g.add_input(Type::tensor(DType::kI64, {kTrainBatch}));
-    e.args = {{"x", {}}, {"labels", {}}};
-    std::vector<ValueId> w;
-    for (size_t i = 0; i < types.size(); ++i) {
-      w.push_back(g.add_input(types[i]));
-      e.args.push_back({parameters[i].first, StateId(i)});
-    }
-    Maker k(g);
-    const auto [logits, loss] = network(k, x, labels, w);
-    e.results = {{"loss", {}}};
-    if (e.name == "eval_step") {
-      g.set_outputs({loss, logits});
-      e.results.push_back({"logits", {}});
-      continue;
-    }
-    const auto gradients = differentiate(g, loss, w);
-    ASSERT_TRUE(gradients.ok()) << gradients.error().str();
-    std::vector<ValueId> outputs{loss};
-    const ValueId rate = k.constant(Tensor::scalar_f32(kTrainRate));
-    for (size_t i = 0; i < w.size(); ++i) {
-      outputs.push_back(k.op(OpKind::kSub, {w[i], k.op(OpKind::kMul, {(*gradients)[i], rate})}));
-      e.results.push_back({parameters[i].first, StateId(i)});
-    }
-    g.set_outputs(outputs);
-  }
-}
 
 void build_decode(Module& m) {
   constexpr int64_t kWidth = kDecodeWidth, kTokens = kDecodeTokens;
@@ -129,6 +77,25 @@ void build_loop(Module& m) {
   g.set_outputs({(*looped)[0]});
   e.args = {{"x", {}}, {"trips", {}}};
   e.results = {{"y", {}}};
+}
+
+int64_t build_stack(Module& m) {
+  constexpr int64_t kWidth = kStackWidth;
+  Entry& e = m.add_entry("main");
+  e.graph = std::make_unique<Graph>(&m, "main");
+  Graph& g = *e.graph;
+  Maker k(g);
+  ValueId v = g.add_input(Type::tensor(DType::kF32, {Dim(m.symbols.input("n", 1, 64)), kWidth}));
+  int64_t weights = 0;
+  for (uint64_t layer = 0; layer < 4; ++layer) {
+    v = k.op(OpKind::kMatMul, {v, k.constant(uniform(DType::kF32, {kWidth, kWidth}, layer + 1, -0.1, 0.1))});
+    v = k.op(OpKind::kRelu, {k.op(OpKind::kAdd, {v, k.constant(uniform(DType::kF32, {kWidth}, layer + 9))})});
+    weights += 4 * (kWidth * kWidth + kWidth);
+  }
+  g.set_outputs({v});
+  e.args = {{"x", {}}};
+  e.results = {{"y", {}}};
+  return weights;
 }
 
 }  // namespace nnc::test

@@ -63,7 +63,13 @@ struct Outcome {
   std::vector<Expected> errors;
 };
 Outcome run_command(std::string_view command, std::string_view file) {
-  constexpr std::string_view kOpt = "opt --passes=";
+  constexpr std::string_view kCuda = "opt --cuda ", kOpt = "opt --passes=";
+  TargetFacts cuda;
+  cuda.cpu = false;
+  cuda.reads_rows = true;
+  const bool for_cuda = command.starts_with(kCuda);
+  const std::string plain = for_cuda ? cat("opt ", command.substr(kCuda.size())) : std::string(command);
+  command = plain;
   Outcome out;
   ParseInfo info;
   Result<std::unique_ptr<Module>> parsed = parse_module(file, {}, &info);
@@ -75,7 +81,7 @@ Outcome run_command(std::string_view command, std::string_view file) {
     if (!out.errors.empty()) return out;
   }
   if (command.starts_with(kOpt)) {
-    Status s = run_named_passes(m, command.substr(kOpt.size()));
+    Status s = run_named_passes(m, command.substr(kOpt.size()), for_cuda ? &cuda : nullptr);
     if (s.ok()) s = verify_or_error(m);
     if (!s.ok()) out.errors.push_back({0, s.error().str()});
   } else if (command != "verify" && command != "parse") {

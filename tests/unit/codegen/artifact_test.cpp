@@ -18,6 +18,7 @@
 #include "runtime/cpu_device.h"
 #include "runtime/session.h"
 #include "runtime/trust.h"
+#include "tests/planted_code.h"
 
 namespace nnc {
 namespace {
@@ -247,19 +248,8 @@ TEST_F(ArtifactTest, StoredArtifactStillOpens) {
 // A file with planted code: it leaves a mark when it is loaded. Only a caller who vouches for the file gets it loaded.
 TEST_F(ArtifactTest, NativeCodeOfAnUntrustedFileNeverRuns) {
   std::vector<CompiledProgram> programs{compile("cpu:x86-64-v3"), compile("cpu:vm")};
-  SpawnRequest compiler;
-  compiler.program = "/usr/bin/g++";
-  compiler.arguments = {"-shared", "-fPIC", "-x", "c++", "-", "-o", path("planted.so")};
-  std::string source =
-      cat("#include <cstdio>\n__attribute__((constructor)) static void mark() { fclose(fopen(\"", path("mark"), "\", \"w\")); }\n");
-  for (const PlanKernel& k : programs[0].program.kernels) append(source, "extern \"C\" void ", k.name, "() {}\n");
-  compiler.input = bytes_of(source);
-  auto built = spawn(compiler);
-  ASSERT_TRUE(built.ok() && built->ok()) << (built.ok() ? built->err : built.error().str());
-  for (NativeUnit& u : programs[0].units) u.code.clear();
-  programs[0].units[0].code = *read_file(path("planted.so"), 1 << 20);
-  programs[0].units[0].kernels.clear();
-  for (uint32_t k = 0; k < programs[0].program.kernels.size(); ++k) programs[0].units[0].kernels.push_back(k);
+  const Status planted = test::plant_code(programs[0], dir_->path(), path("mark"));
+  ASSERT_TRUE(planted.ok()) << planted.error().str();
   ASSERT_TRUE(write_artifact(path("m.nnb"), {programs, "", {}}).ok());
   const auto marked = [&] { return ::access(path("mark").c_str(), F_OK) == 0; };
 
