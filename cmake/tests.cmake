@@ -117,6 +117,12 @@ endforeach()
 add_test(NAME readme COMMAND ${NNC_PYTHON} ${CMAKE_SOURCE_DIR}/tests/readme.py --build ${CMAKE_BINARY_DIR} --cache ${NNC_MODEL_CACHE})
 set_tests_properties(readme PROPERTIES TIMEOUT 1200)
 
+# The program as a process: streams, signals, a terminal, folders.
+if(TARGET nnc_tool)
+  add_test(NAME tool COMMAND ${NNC_PYTHON} ${CMAKE_SOURCE_DIR}/tests/tool.py --build ${CMAKE_BINARY_DIR} --cache ${NNC_MODEL_CACHE})
+  set_tests_properties(tool PROPERTIES TIMEOUT 600)
+endif()
+
 add_test(NAME lint COMMAND python3 ${CMAKE_SOURCE_DIR}/tests/lint.py)
 
 # Whole models and ONNX's node tests: programs of their own, since they print figures.

@@ -135,11 +135,16 @@ Result<std::vector<Bytes>> compile_cpu_units(const std::vector<CompileUnit>& uni
     else
       missing.push_back(i);
   }
-  std::atomic<size_t> next{0};
+  std::atomic<size_t> next{0}, done{units.size() - missing.size()};
+  if (options.progress) options.progress(done, units.size());
   std::vector<std::optional<Error>> errors(units.size());
   auto work = [&] {
     for (size_t m; (m = next.fetch_add(1)) < missing.size();) {
       const size_t i = missing[m];
+      if (options.cancelled && options.cancelled()) {
+        errors[i] = Error(Code::kLimit, "the compilation was cancelled");
+        return;
+      }
       auto so = compile_one(compiler, units[i].source, target);
       if (so.ok()) {
         out[i] = std::move(so).value();
@@ -147,6 +152,8 @@ Result<std::vector<Bytes>> compile_cpu_units(const std::vector<CompileUnit>& uni
       } else {
         errors[i] = std::move(so).error();
       }
+      ++done;
+      if (options.progress) options.progress(done, units.size());
     }
   };
   std::vector<std::thread> threads;

@@ -58,9 +58,11 @@ bool machine_has(const std::vector<std::string>& wanted) {
 }
 
 Result<Target> by_parts(std::string_view kind, std::string_view variant, std::string_view whole) {
-  const Error unknown =
-      Error(Code::kUsage, cat("unknown target \"", whole, "\""))
-          .with("  targets: cpu, cpu:x86-64-v3, cpu:x86-64-v4, cpu:vm, cuda:sm_80, cuda:sm_90, cuda-emu:sm_80, cuda-emu:sm_90");
+  static const std::vector<std::string> known = {"cpu",        "cpu:x86-64-v3", "cpu:x86-64-v4",  "cpu:vm",
+                                                 "cuda:sm_80", "cuda:sm_90",    "cuda-emu:sm_80", "cuda-emu:sm_90"};
+  Error unknown(Code::kUsage, cat("unknown target \"", whole, "\""));
+  if (const std::string close = nearest(whole, known); !close.empty()) unknown.context.push_back(cat("did you mean \"", close, "\"?"));
+  unknown.context.push_back(cat("targets: ", join(known, ", ")));
   if (kind == "cpu") {
     if (variant == "vm") return vm_target();
     if (variant == "x86-64-v3") return cpu_target(3);

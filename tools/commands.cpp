@@ -55,9 +55,11 @@ const std::vector<Command>& table() {
        "shows a model, its graph after any pass, its plan and its kernels",
        "nnc dump model.onnx --after fuse\n"
        "nnc dump model.onnx --after-each passes/\n"
-       "nnc dump model.onnx --kernels=conv --target cpu:x86-64-v4",
+       "nnc dump model.onnx --kernels=conv --target cpu:x86-64-v4\n"
+       "nnc dump model.onnx --svg -o groups.svg\n"
+       "nnc dump model.onnx --plan --svg -o memory.svg",
        {"output", "dim", "profile", "rename-dim", "entry", "limit", "target", "level", "league", "after", "after-each", "groups", "plan",
-        "kernels"},
+        "kernels", "svg", "dot"},
        dump_command},
       {"check",
        "",
@@ -88,7 +90,15 @@ const std::vector<Command>& table() {
        {"remove"},
        trust_command},
       {"explain", "", "[CODE]", 0, 1, "says what an error code means", "nnc explain NNC-2003", {"doc"}, explain_command},
-      {"help", "", "[COMMAND]", 0, 1, "shows this, or the flags of a command", "nnc help run", {}, help_command},
+      {"help",
+       "",
+       "[COMMAND]",
+       0,
+       1,
+       "shows this, or the flags of a command",
+       "nnc help run\nnnc help --man > nnc.1",
+       {"man"},
+       help_command},
       {"version", "", "", 0, 0, "shows the version", "nnc --version --json", {}, version_command},
       {"completion",
        "",

@@ -46,6 +46,21 @@ Result<Line> line_of(const CompiledProgram& p) {
   return out;
 }
 
+// To a file, which becomes trusted, or to standard output.
+Result<std::shared_ptr<const Artifact>> deliver(const std::string& path, const ArtifactContents& contents, Console& console) {
+  if (path == "-") {
+    NNC_ASSIGN(Bytes made, artifact_bytes(contents));
+    const auto bytes = std::make_shared<const Bytes>(std::move(made));
+    NNC_ASSIGN(auto artifact, Artifact::from_bytes(bytes, *bytes));
+    console.raw(*bytes);
+    return artifact;
+  }
+  NNC_ASSIGN(const Digest digest, write_artifact(path, contents));
+  if (const Status trusted = add_trust(digest, path.substr(path.rfind('/') + 1)); !trusted.ok())
+    console.warn(cat("the artifact is not on the list of trusted ones: ", trusted.error().message));
+  return Artifact::open(path);
+}
+
 std::string bytes_text(int64_t n) { return human_bytes(static_cast<uint64_t>(n)); }
 
 }  // namespace
@@ -56,6 +71,11 @@ Result<int> compile_command(const Arguments& a, Console& console) {
   NNC_TRY(require_onnx(model, "compile"));
   NNC_ASSIGN(const ModelOptions options, model_options(a, model.interface));
   NNC_ASSIGN(const BuildOptions build, build_options(a, "cpu"));
+  const std::string path = a.text("output", default_output(model.path));
+  if (path != "-")
+    NNC_TRY(check_writable(path));
+  else if (console.json())
+    return Error(Code::kUsage, "--json and -o - both want standard output").with("try: -o FILE.nnb");
   PhaseTimes times;
   NNC_ASSIGN(const auto module, prepare_module(model, options, build, {}, console, &times));
   std::vector<CompiledProgram> programs;
@@ -72,22 +92,23 @@ Result<int> compile_command(const Arguments& a, Console& console) {
     lines.push_back(std::move(line));
     programs.push_back(std::move(p));
   }
-  const std::string path = a.text("output", default_output(model.path));
   ArtifactContents contents;
   contents.programs = programs;
   contents.graph = print_module(*module);
   contents.properties = properties_of(*module);
-  NNC_ASSIGN(const Digest digest, write_artifact(path, contents));
-  if (const Status trusted = add_trust(digest, path.substr(path.rfind('/') + 1)); !trusted.ok())
-    console.warn(cat("the artifact is not on the list of trusted ones: ", trusted.error().message));
-  NNC_ASSIGN(const auto written, Artifact::open(path));
+  NNC_ASSIGN(const auto written, deliver(path, contents, console));
+  const Digest digest = written->digest();
 
   int64_t code = 0;
   for (const Line& l : lines) code += l.code;
-  console.print(cat("  wrote ", path, "  ", bytes_text(written->file_bytes()), "  (weights ", bytes_text(written->weight_bytes()),
-                    ", code ", bytes_text(code), ", graph ", bytes_text(static_cast<int64_t>(contents.graph.size())), ")\n"));
-  for (const Line& l : lines)
-    console.print(cat("  steps ", l.target, ": ", counts_text(l.counts, l.target.substr(0, l.target.find(':'))), "\n"));
+  std::string said = cat("  wrote ", path == "-" ? "the artifact" : path, "  ", bytes_text(written->file_bytes()), "  (weights ",
+                         bytes_text(written->weight_bytes()), ", code ", bytes_text(code), ", graph ",
+                         bytes_text(static_cast<int64_t>(contents.graph.size())), ")");
+  for (const Line& l : lines) append(said, "\n  steps ", l.target, ": ", counts_text(l.counts, l.target.substr(0, l.target.find(':'))));
+  if (path == "-")
+    console.note(said);
+  else
+    console.print(cat(said, "\n"));
   if (!console.json()) return 0;
   JsonWriter w = begin_document("compile", a);
   w.field("model", model.path)

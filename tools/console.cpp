@@ -4,8 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include "ir/support/text.h"
 #include "tools/json.h"
@@ -16,9 +18,9 @@ namespace {
 
 constexpr std::string_view kEscape = "\x1b[";
 
-void write_stream(std::FILE* stream, std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), stream);
-  std::fflush(stream);
+// Whether all of it went out.
+bool write_stream(std::FILE* stream, std::string_view text) {
+  return std::fwrite(text.data(), 1, text.size(), stream) == text.size() && std::fflush(stream) == 0;
 }
 
 Result<Bytes> read_stdin(int64_t max_bytes) {
@@ -38,7 +40,11 @@ Result<Bytes> read_stdin(int64_t max_bytes) {
 
 Terminal process_terminal() {
   Terminal t;
-  t.out = [](std::string_view s) { write_stream(stdout, s); };
+  const auto problem = std::make_shared<std::string>();
+  t.out = [problem](std::string_view s) {
+    if (!write_stream(stdout, s) && problem->empty()) *problem = std::strerror(errno);
+  };
+  t.out_problem = [problem] { return *problem; };
   t.err = [](std::string_view s) { write_stream(stderr, s); };
   t.out_is_terminal = isatty(1) != 0;
   t.err_is_terminal = isatty(2) != 0;
@@ -131,25 +137,61 @@ void Console::print(std::string_view text) {
       text.remove_prefix(1);
     }
   }
-  terminal_.out(out);
+  write_out(out);
 }
 
 void Console::note(std::string_view line) {
-  if (!quiet_) terminal_.err(cat(printable(line), "\n"));
+  if (!quiet_) write_err(cat(printable(line), "\n"));
+}
+
+void Console::note_once(std::string_view line) {
+  if (told_.emplace(line).second) note(line);
 }
 
 void Console::warn(std::string_view line) {
-  if (!quiet_) terminal_.err(cat(err_color_ ? styled("1", "warning:") : "warning:", " ", printable(line), "\n"));
+  if (!quiet_) write_err(cat(err_color_ ? styled("1", "warning:") : "warning:", " ", printable(line), "\n"));
+}
+
+void Console::write_out(std::string_view text) {
+  if (progress_ != nullptr) progress_->write("");
+  terminal_.out(text);
+}
+
+void Console::write_err(std::string_view text) {
+  if (progress_ != nullptr)
+    progress_->write(text);
+  else
+    terminal_.err(text);
+}
+
+void Console::begin(std::string_view name, std::string_view subject) {
+  if (quiet_ || progress_mode_ == ProgressMode::kNone) return;
+  const bool draws = progress_mode_ == ProgressMode::kAuto && terminal_.err_is_terminal && terminal_.environment("TERM") != "dumb";
+  if (progress_ == nullptr)
+    progress_ = std::make_unique<Progress>(progress_mode_ == ProgressMode::kJson ? Progress::Form::kEvents
+                                           : draws                               ? Progress::Form::kDrawn
+                                                                                 : Progress::Form::kLines,
+                                           terminal_.err);
+  progress_->begin(name, subject);
+}
+
+void Console::advance(int64_t done, int64_t total) {
+  if (progress_ != nullptr) progress_->advance(done, total);
+}
+
+void Console::done() {
+  if (progress_ != nullptr) progress_->end();
 }
 
 void Console::error(const Error& e) {
+  if (progress_ != nullptr) progress_->end();
   if (json_) {
     JsonWriter w;
     w.object().field("schema", "nnc.error/1");
     w.key("error");
     write_error(w, e);
     w.end();
-    terminal_.err(cat(w.take(), "\n"));
+    write_err(cat(w.take(), "\n"));
     return;
   }
   const std::string code = code_name(e.code);
@@ -159,12 +201,13 @@ void Console::error(const Error& e) {
     for (std::string& line : shown.context) line.erase(0, 2);
   const std::string rest = printable(shown.str().substr(code.size()));  // ": message" and the lines below
   const std::string head = cat("error[", code, "]");
-  terminal_.err(cat(err_color_ ? styled("1", head) : head, rest, "\n"));
+  write_err(cat(err_color_ ? styled("1", head) : head, rest, "\n"));
 }
 
 void Console::phase(std::string_view name, std::string_view subject, std::string_view detail, double seconds) {
-  if (quiet_ || progress_ == ProgressMode::kNone) return;
-  if (progress_ == ProgressMode::kJson) {
+  if (progress_ != nullptr) progress_->end();
+  if (quiet_ || progress_mode_ == ProgressMode::kNone) return;
+  if (progress_mode_ == ProgressMode::kJson) {
     JsonWriter w;
     w.object()
         .field("event", "phase")
@@ -173,7 +216,7 @@ void Console::phase(std::string_view name, std::string_view subject, std::string
         .field("detail", detail)
         .field("seconds", seconds)
         .end();
-    terminal_.err(cat(w.take(), "\n"));
+    write_err(cat(w.take(), "\n"));
     return;
   }
   auto pad = [](std::string_view s, size_t width) {
@@ -181,7 +224,7 @@ void Console::phase(std::string_view name, std::string_view subject, std::string
   };
   char time[32];
   std::snprintf(time, sizeof time, "%8.2f s", seconds);
-  terminal_.err(cat("  ", pad(name, 10), " ", pad(printable(subject), 18), " ", pad(printable(detail), 46), time, "\n"));
+  write_err(cat("  ", pad(name, 10), " ", pad(printable(subject), 18), " ", pad(printable(detail), 46), time, "\n"));
 }
 
 }  // namespace nnc::tool

@@ -13,6 +13,7 @@
 #include "ir/text.h"
 #include "tools/command.h"
 #include "tools/document.h"
+#include "tools/dump_picture.h"
 #include "tools/plan_facts.h"
 #include "tools/program.h"
 #include "tools/table.h"
@@ -149,11 +150,16 @@ Status advance(Module& module, const std::string& stage, const BuildOptions& bui
   return run_optimize(module, target_facts(build.targets.back()), compile.pipeline);
 }
 
-Result<int> dump_after(const Arguments& a, std::unique_ptr<Module> module, const BuildOptions& build, Console& console) {
-  const std::string stage = a.text("after");
+Status check_stage(const Arguments& a, const BuildOptions& build) {
+  const std::string stage = a.text("after", "optimize");
   const std::vector<std::string> stages = stage_names(build.compile.level);
-  if (std::ranges::find(stages, stage) == stages.end())
-    return unknown_name(Code::kUnknownName, "pass", stage, stages).with(cat("passes: ", join(stages, ", ")));
+  if (std::ranges::find(stages, stage) != stages.end()) return {};
+  return unknown_name(Code::kUnknownName, "pass", stage, stages).with(cat("passes: ", join(stages, ", ")));
+}
+
+Result<int> dump_after(const Arguments& a, std::unique_ptr<Module> module, const BuildOptions& build, Console& console) {
+  NNC_TRY(check_stage(a, build));
+  const std::string stage = a.text("after");
   NNC_TRY(advance(*module, stage, build));
   NNC_TRY(deliver(a, console, stage, print_module(*module)));
   return 0;
@@ -217,10 +223,12 @@ Result<int> dump_after_each(const Arguments& a, std::unique_ptr<Module> module, 
 
 // ---- groups, plan, kernels ----
 
+// "encoder/layer.0/: MatMul, Add": what the names share is told once.
 std::string source_names(const Module& m, LocId loc) {
   std::vector<std::string> names;
   for (const LocId leaf : m.loc_leaves(loc)) names.push_back(m.loc(leaf).node.empty() ? m.loc(leaf).op : m.loc(leaf).node);
-  return join(names, ", ");
+  const std::string shared = common_prefix(names);
+  return cat(shared, shared.empty() ? "" : ": ", join(names, ", ", [&](const std::string& n) { return n.substr(shared.size()); }));
 }
 
 void show_groups(const Graph& g, const Target& target, const LowerOptions& lower, const std::string& indent, std::string* out) {
@@ -261,6 +269,17 @@ Result<int> dump_groups(const Arguments& a, std::unique_ptr<Module> module, cons
   return 0;
 }
 
+// The graph after --after, else its groups.
+Result<int> dump_picture(const Arguments& a, std::unique_ptr<Module> module, const BuildOptions& build, Console& console) {
+  NNC_TRY(check_stage(a, build));
+  NNC_TRY(advance(*module, a.text("after", "optimize"), build));
+  LowerOptions lower;
+  lower.league = build.compile.league;
+  const std::vector<GraphPicture> pictures = picture_graphs(*module, build.targets.back(), lower);
+  NNC_TRY(deliver(a, console, "graph", a.has("svg") ? graph_svg(pictures) : graph_dot(pictures)));
+  return 0;
+}
+
 Result<Program> plan_of(Module& module, const BuildOptions& build) {
   NNC_TRY(advance(module, "optimize", build));
   LowerOptions lower;
@@ -270,6 +289,10 @@ Result<Program> plan_of(Module& module, const BuildOptions& build) {
 }
 
 Status show_plan(const Arguments& a, const Program& p, Console& console) {
+  if (a.has("svg")) {
+    NNC_ASSIGN(const std::vector<MemoryPicture> pictures, picture_memory(p));
+    return deliver(a, console, "memory", memory_svg(pictures));
+  }
   NNC_ASSIGN(const PlanMemory m, plan_memory(p));
   const std::string head =
       cat("# ", p.target, ": ", human_bytes(static_cast<uint64_t>(m.peak)), " of memory at typical sizes, lower bound ",
@@ -328,12 +351,17 @@ Result<int> dump_command(const Arguments& a, Console& console) {
   const std::vector<std::string_view> modes = {"after", "after-each", "groups", "plan", "kernels"};
   const auto asked = std::ranges::count_if(modes, [&](std::string_view m) { return a.has(m); });
   if (asked > 1) return Error(Code::kUsage, "one of --after, --after-each, --groups, --plan and --kernels at a time");
+  if (a.has("dot") && a.has("svg")) return Error(Code::kUsage, "one of --dot and --svg at a time");
+  const bool picture = a.has("dot") || a.has("svg");
+  if (picture && (a.has("kernels") || a.has("after-each") || (a.has("dot") && a.has("plan"))))
+    return Error(Code::kUsage, "there is no such picture")
+        .with("try: --svg or --dot alone or with --after PASS: the graph; --plan --svg: the memory");
   NNC_ASSIGN(const Limits limits, limits_from(a));
   NNC_ASSIGN(const ModelFile model, open_model(a.positionals[0], a, limits));
   NNC_ASSIGN(const BuildOptions build, build_options(a, "cpu"));
   if (model.artifact != nullptr) {
-    if (a.has("after") || a.has("after-each") || a.has("groups"))
-      return require_onnx(model, "dump --after, --after-each and --groups").error();
+    if (a.has("after") || a.has("after-each") || a.has("groups") || (picture && !a.has("plan")))
+      return require_onnx(model, "dump --after, --after-each, --groups and pictures of the graph").error();
     if (asked == 0) return show_artifact(a, model, console);
     for (size_t i = 0; i < model.artifact->size(); ++i) {
       const Program& p = model.artifact->program(i);
@@ -345,8 +373,9 @@ Result<int> dump_command(const Arguments& a, Console& console) {
         .with(cat("try: nnc dump ", model.path));
   }
   NNC_ASSIGN(const ModelOptions options, model_options(a, model.interface));
-  if (asked == 0) return show_model(a, model, options, console);
+  if (asked == 0 && !picture) return show_model(a, model, options, console);
   NNC_ASSIGN(auto module, import_model(model, options, {}, console));
+  if (picture && !a.has("plan")) return dump_picture(a, std::move(module), build, console);
   if (a.has("after")) return dump_after(a, std::move(module), build, console);
   if (a.has("after-each")) return dump_after_each(a, std::move(module), build, console);
   if (a.has("groups")) return dump_groups(a, std::move(module), build, console);

@@ -10,6 +10,21 @@ namespace nnc::tool {
 
 namespace {
 
+std::span<const std::pair<int, std::string_view>> exit_statuses() {
+  static constexpr std::pair<int, std::string_view> kStatuses[] = {{0, "done"},
+                                                                   {1, "a comparison failed"},
+                                                                   {2, "usage"},
+                                                                   {3, "model or data invalid"},
+                                                                   {4, "unsupported"},
+                                                                   {5, "artifact incompatible or untrusted"},
+                                                                   {6, "device or compiler missing"},
+                                                                   {7, "out of memory"},
+                                                                   {8, "reading or writing failed"},
+                                                                   {70, "internal error"},
+                                                                   {130, "interrupted"}};
+  return kStatuses;
+}
+
 // `text` in lines of at most `width`, the second and later ones indented.
 std::string wrapped(std::string_view text, size_t indent, size_t width) {
   std::string out, line;
@@ -31,6 +46,43 @@ std::string flag_text(const Flag& f) {
     append(out, "[=", f.value, "]");
   else if (f.kind != FlagKind::kSwitch)
     append(out, " ", f.value);
+  return out;
+}
+
+// For roff: no line starts with a command, backslashes and hyphens are themselves.
+std::string roff(std::string_view text) {
+  std::string out;
+  bool at_start = true;
+  for (const char c : text) {
+    if (at_start && (c == '.' || c == '\'')) out += "\\&";
+    if (c == '\\')
+      out += "\\e";
+    else if (c == '-')
+      out += "\\-";
+    else
+      out += c;
+    at_start = c == '\n';
+  }
+  return out;
+}
+
+std::string manual() {
+  std::string out =
+      cat(".TH NNC 1 \"\" \"nnc ", version_text(), "\" \"User Commands\"\n.SH NAME\nnnc \\- compiles neural networks and runs them\n",
+          ".SH SYNOPSIS\n.B nnc\n.I COMMAND\n[\\fIflags\\fR] [\\fIMODEL\\fR|\\fIARTIFACT\\fR]\n.SH COMMANDS\n");
+  for (const Command& c : all_commands()) {
+    append(out, ".SS nnc ", roff(c.name), " ", roff(c.positionals), "\n", roff(c.summary), ".\n");
+    if (!c.alias.empty()) append(out, "Also: nnc ", roff(c.alias), ".\n");
+    append(
+        out, ".PP\n.nf\n", roff(c.details), "\n.fi\n.PP\nFlags: ",
+        c.flags.empty() ? std::string("those of all commands") : roff(join(c.flags, ", ", [](std::string_view f) { return cat("--", f); })),
+        ".\n");
+  }
+  append(out, ".SH FLAGS\nAll commands take ", roff(join(common_flags(), ", ", [](std::string_view f) { return cat("--", f); })),
+         ". Each flag also comes from NNC_<FLAG> in the environment.\n");
+  for (const Flag& f : all_flags()) append(out, ".TP\n\\fB", roff(trim(flag_text(f))), "\\fR\n", roff(f.help), ".\n");
+  out += ".SH EXIT STATUS\n";
+  for (const auto& [code, meaning] : exit_statuses()) append(out, ".TP\n", code, "\n", roff(meaning), "\n");
   return out;
 }
 
@@ -60,15 +112,18 @@ std::string overview(const Console& console) {
     const std::string head = cat(c.name, c.positionals.empty() ? "" : " ", c.positionals);
     append(out, "  nnc ", console.bold(head), std::string(head.size() < 24 ? 24 - head.size() : 1, ' '), c.summary, "\n");
   }
-  append(out,
-         "\nnnc help COMMAND shows flags and examples. Exit codes: 0 done, 1 a comparison failed, 2 usage, 3 model or data invalid, 4 "
-         "unsupported,\n",
-         "5 artifact incompatible or untrusted, 6 device or compiler missing, 7 out of memory, 8 reading or writing failed, 70 internal "
-         "error, 130 interrupted.\n");
+  const auto width = static_cast<size_t>(std::clamp(console.terminal().width, 60, 120));
+  const std::string codes = join(exit_statuses(), ", ", [](const auto& s) { return cat(s.first, " ", s.second); });
+  append(out, "\n", wrapped(cat("nnc help COMMAND shows flags and examples. Exit codes: ", codes, "."), 0, width), "\n");
   return out;
 }
 
 Result<int> help_command(const Arguments& a, Console& console) {
+  if (a.has("man")) {
+    console.set_json(false);
+    console.print(manual());
+    return 0;
+  }
   if (a.positionals.empty()) {
     console.set_json(false);
     console.print(overview(console));
@@ -78,7 +133,7 @@ Result<int> help_command(const Arguments& a, Console& console) {
   if (command == nullptr) {
     std::vector<std::string> names;
     for (const Command& c : all_commands()) names.emplace_back(c.name);
-    return unknown_name(Code::kUsage, "command", a.positionals[0], names);
+    return unknown_name(Code::kUsage, "command", a.positionals[0], names).with("try: nnc help");
   }
   console.set_json(false);
   console.print(command_help(*command, console));

@@ -53,19 +53,35 @@ Error no_input(const Interface& interface, std::string_view name) {
   return e;
 }
 
-// The dtype and rank of a tensor against the model's.
+bool extents_fit(const Arg& arg, const std::vector<int64_t>& dims) {
+  if (!arg.has_shape) return true;
+  if (arg.dims.size() != dims.size()) return false;
+  for (size_t axis = 0; axis < dims.size(); ++axis)
+    if (int64_t n = 0; parse_int(arg.dims[axis], &n) && n != dims[axis]) return false;
+  return true;
+}
+
+Error does_not_fit(const Arg& arg, std::string_view given) {
+  return Error(Code::kBadInput,
+               cat("input ", quote(arg.name), ": ", given, " given, ", arg_text(arg).substr(arg.name.size() + 1), " expected"));
+}
+
+// The dtype and the extents of a tensor against the model's.
 Status fit(const Arg& arg, bool cast, Tensor& t) {
-  const bool rank_fits = !arg.has_shape || arg.dims.size() == t.dims().size();
-  bool extents_fit = rank_fits;
-  for (size_t axis = 0; arg.has_shape && rank_fits && axis < arg.dims.size(); ++axis) {
-    int64_t n = 0;
-    if (parse_int(arg.dims[axis], &n) && n != t.dims()[axis]) extents_fit = false;
-  }
-  if (extents_fit && arg.dtype != DType::kInvalid && t.dtype() != arg.dtype && cast) { NNC_ASSIGN(t, cast_tensor(t, arg.dtype)); }
-  if (extents_fit && (arg.dtype == DType::kInvalid || t.dtype() == arg.dtype)) return {};
-  Error e(Code::kBadInput, cat("input ", quote(arg.name), ": ", type_text(t.dtype(), t.dims()), " given, ",
-                               arg_text(arg).substr(arg.name.size() + 1), " expected"));
-  return extents_fit ? std::move(e).with("try: --cast to convert it") : e;
+  const std::string given = type_text(t.dtype(), t.dims());
+  if (!extents_fit(arg, t.dims())) return does_not_fit(arg, given);
+  if (arg.dtype == DType::kInvalid || t.dtype() == arg.dtype) return {};
+  if (!cast) return does_not_fit(arg, given).with("try: --cast to convert it");
+  NNC_ASSIGN(t, cast_tensor(t, arg.dtype));
+  return {};
+}
+
+// The same of what will be made.
+Status fit(const Arg& arg, bool cast, const InputSpec& spec) {
+  const DType dtype = spec.dtype == DType::kInvalid ? arg.dtype : spec.dtype;
+  if (spec.dims && !extents_fit(arg, *spec.dims)) return does_not_fit(arg, type_text(dtype, *spec.dims));
+  if (dtype == arg.dtype || arg.dtype == DType::kInvalid || cast) return {};
+  return does_not_fit(arg, spec.dims ? type_text(dtype, *spec.dims) : std::string(dtype_name(dtype))).with("try: --cast to convert it");
 }
 
 class Reader {
@@ -97,13 +113,7 @@ class Reader {
     const Arg* arg = interface_.input(name);
     if (arg == nullptr) return no_input(interface_, name);
     if (out_.inputs.contains(name)) return Error(Code::kUsage, cat("input ", quote(name), " is given twice"));
-    if (input.tensor.valid()) {
-      NNC_TRY(fit(*arg, a_.has("cast"), input.tensor));
-    } else if (input.spec.dtype != DType::kInvalid && arg->dtype != DType::kInvalid && input.spec.dtype != arg->dtype && !a_.has("cast")) {
-      return Error(Code::kBadInput, cat("input ", quote(name), ": ", dtype_name(input.spec.dtype), " given, ",
-                                        arg_text(*arg).substr(name.size() + 1), " expected"))
-          .with("try: --cast to convert it");
-    }
+    NNC_TRY(input.tensor.valid() ? fit(*arg, a_.has("cast"), input.tensor) : fit(*arg, a_.has("cast"), input.spec));
     out_.inputs[name] = std::move(input);
     return {};
   }
@@ -244,7 +254,7 @@ Status make_inputs(GivenInputs& given, const Interface& interface, const std::ma
       in.spec.lo = "0";
       in.spec.hi = cat(limit != limits.end() ? limit->second : int64_t(1));
       if (limit == limits.end())
-        console.note(cat("input ", arg.name, ": random integers in 0..1; another range: -i ", arg.name, "=~LO..HI"));
+        console.note_once(cat("input ", arg.name, ": random integers in 0..1; another range: -i ", arg.name, "=~LO..HI"));
     }
     NNC_ASSIGN(in.tensor, generate(in.spec, dtype, extents, seed, k, budget));
     if (arg.dtype != DType::kInvalid && dtype != arg.dtype) { NNC_ASSIGN(in.tensor, cast_tensor(in.tensor, arg.dtype)); }

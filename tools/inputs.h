@@ -39,6 +39,10 @@ Result<Tensor> cast_tensor(const Tensor& t, DType to);
 
 // Expected tensors of `--expect`, names checked against the outputs.
 Result<std::vector<NamedTensor>> read_expected(const Arguments& a, const Interface& interface, Console& console, Budget& budget);
+// The forms of `-o`, its names against the outputs, its folders: before the work whose results it takes.
+Status check_outputs(const Arguments& a, const Interface& interface);
+// Whether a file can be made there.
+Status check_writable(const std::string& path);
 // Writes what `-o` asks for.
 Status write_outputs(const Arguments& a, const std::vector<NamedTensor>& outputs, Console& console);
 // All elements up to `max_elements`, else the first and last of each axis, in brackets.

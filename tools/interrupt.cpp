@@ -10,13 +10,13 @@ namespace nnc::tool {
 namespace {
 
 std::atomic<Session*> running{nullptr};
-std::atomic<bool> seen{false};
+std::atomic<bool> seen{false}, compiling{false};
 static_assert(std::atomic<Session*>::is_always_lock_free && std::atomic<bool>::is_always_lock_free, "a signal handler uses them");
 
 void on_interrupt(int) {
   Session* const session = running.load();
-  if (seen.exchange(true) || session == nullptr) ::_exit(kInterrupted);
-  session->cancel();
+  if (seen.exchange(true) || (session == nullptr && !compiling.load())) ::_exit(kInterrupted);
+  if (session != nullptr) session->cancel();
 }
 
 }  // namespace
@@ -31,5 +31,8 @@ bool interrupted() { return seen.load(); }
 
 Interruptible::Interruptible(Session& session) { running.store(&session); }
 Interruptible::~Interruptible() { running.store(nullptr); }
+
+FinishesUnits::FinishesUnits() { compiling.store(true); }
+FinishesUnits::~FinishesUnits() { compiling.store(false); }
 
 }  // namespace nnc::tool

@@ -20,4 +20,14 @@ class Interruptible {
   Interruptible(const Interruptible&) = delete;
 };
 
+// While one lives, the first interrupt lets the compilers that run finish, so that their work is kept and nothing is left lying about; who
+// starts them asks `interrupted`. The second ends the process at once.
+class FinishesUnits {
+ public:
+  FinishesUnits();
+  ~FinishesUnits();
+  FinishesUnits(const FinishesUnits&) = delete;
+  FinishesUnits& operator=(const FinishesUnits&) = delete;
+};
+
 }  // namespace nnc::tool

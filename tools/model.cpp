@@ -68,10 +68,26 @@ Result<Interface> artifact_interface(const Artifact& artifact, const std::string
 
 }  // namespace
 
+namespace {
+// A file that is missing: is there one of nearly that name?
+Error missing_file(Error e, const std::string& path) {
+  const size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const auto entries = list_folder(folder);
+  std::vector<std::string> names;
+  for (size_t k = 0; entries.ok() && k < entries->size(); ++k) names.push_back((*entries)[k].name);
+  const std::string close = nearest(path.substr(slash + 1), names);
+  if (close.empty()) return e;
+  return std::move(e).with(cat("did you mean ", quote(cat(slash == std::string::npos ? "" : folder, close)), "?"));
+}
+}  // namespace
+
 Result<ModelFile> open_model(const std::string& path, const Arguments& a, const Limits& limits, bool check_contents) {
   ModelFile m;
   m.path = path;
-  NNC_ASSIGN(const ReadFile file, ReadFile::open(path));
+  auto opened = ReadFile::open(path);
+  if (!opened.ok()) return missing_file(std::move(opened).error(), path);
+  const ReadFile& file = *opened;
   std::array<uint8_t, kArtifactMagic.size()> magic{};
   if (file.size() >= static_cast<int64_t>(magic.size())) NNC_TRY(file.read(0, magic));
   if (magic == kArtifactMagic) {
@@ -295,7 +311,9 @@ Result<std::unique_ptr<Module>> import_model(const ModelFile& model, const Model
   }
   std::vector<Error> own;
   std::vector<Error>& found = findings != nullptr ? *findings : own;
+  console.begin("import", model.path.substr(model.path.rfind('/') + 1));
   auto module = import_onnx_file(model.path, import, &found);
+  console.done();
   const bool needs = !module.ok() && std::ranges::any_of(found, [](const Error& e) { return e.code == Code::kNeedDims; });
   if (module.ok() || !needs || !options.profiles.empty()) return module;
   std::vector<std::string> taken;

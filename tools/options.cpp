@@ -15,8 +15,8 @@ constexpr Flag kFlags[] = {
      "an input: x=@in.npy, @all.npz, x=@all.npz:images, @folder/ (ONNX test data), x=@raw.bin:f16[8,512], x=f32[1,3,224,224], "
      "ids=i64[1,128]~0..30521, mask=ones, sr=i64[]:16000",
      ""},
-    {"output", 'o', FlagKind::kRepeat, "SPEC", "where results go: @out.npz, y=@y.npy, y=-, or - (as text to stdout); compile: the artifact",
-     ""},
+    {"output", 'o', FlagKind::kRepeat, "SPEC",
+     "where results go: @out.npz, y=@y.npy, y=-, or - (as text to stdout); compile: the artifact, - for stdout", ""},
     {"expect", 0, FlagKind::kRepeat, "SPEC", "compare with @ref.npz or y=@y.npy; exit code 1 if something differs", ""},
     {"rtol", 0, FlagKind::kValue, "X", "relative tolerance of --expect (1e-5)", ""},
     {"atol", 0, FlagKind::kValue, "X", "absolute tolerance of --expect (1e-8)", ""},
@@ -53,8 +53,11 @@ constexpr Flag kFlags[] = {
     {"groups", 0, FlagKind::kSwitch, "", "groups: their operators, skeletons and source nodes", ""},
     {"plan", 0, FlagKind::kSwitch, "", "the memory plan and the steps", ""},
     {"kernels", 0, FlagKind::kOptional, "NAME", "kernel IR and generated source, of all kernels or of those whose name contains NAME", ""},
+    {"svg", 0, FlagKind::kSwitch, "", "a picture: of the groups, of the graph after --after PASS, or with --plan of the memory", ""},
+    {"dot", 0, FlagKind::kSwitch, "", "the graph or its groups in the language of Graphviz", ""},
     // ops, trust, completion
     {"doc", 0, FlagKind::kSwitch, "", "the page docs/ops.md (ops) or docs/errors.md (explain)", ""},
+    {"man", 0, FlagKind::kSwitch, "", "the manual page nnc(1)", ""},
     {"onnx", 0, FlagKind::kSwitch, "", "operators of ONNX that the importer knows, with their versions", ""},
     {"remove", 0, FlagKind::kSwitch, "", "take the artifact off the list", ""},
     // everywhere

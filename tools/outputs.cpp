@@ -36,8 +36,7 @@ void append_axis(const Tensor& t, size_t axis, int64_t base, bool cut, std::stri
   *out += ']';
 }
 
-Status write_one(const std::string& path, const NamedTensor& t, Console& console) {
-  NNC_ASSIGN(const Bytes bytes, npy_bytes(t.tensor));
+Status write_bytes(const std::string& path, ByteView bytes, Console& console) {
   if (path != "-") return write_file_atomic(path, bytes);
   console.raw(bytes);
   return {};
@@ -84,38 +83,66 @@ Result<std::vector<NamedTensor>> read_expected(const Arguments& a, const Interfa
   return out;
 }
 
+namespace {
+
+// One `-o`: what goes where.
+struct Destination {
+  std::string spec, name, path;  // no name: all outputs
+  bool as_text = false;          // to people, on stdout
+  bool takes(const std::string& output) const { return name.empty() || output == name; }
+  bool is_archive() const { return path.ends_with(".npz"); }
+};
+
+Result<Destination> parse_destination(const std::string& text) {
+  Destination out;
+  out.spec = text;
+  const size_t equal = text.find('=');
+  const bool named = equal != std::string::npos && equal > 0 && text[0] != '@';
+  if (named) out.name = text.substr(0, equal);
+  out.path = named ? text.substr(equal + 1) : text;
+  const bool to_file = out.path.starts_with('@');
+  if (to_file) out.path.erase(0, 1);
+  out.as_text = out.path == "-" && !to_file;
+  if (out.path == "-" || out.path.ends_with(".npz") || out.path.ends_with(".npy")) return out;
+  return Error(Code::kUsage, cat("-o ", quote(text), ": @FILE.npz, @FILE.npy, NAME=@FILE.npy, NAME=- or - expected"));
+}
+
+}  // namespace
+
+Status check_outputs(const Arguments& a, const Interface& interface) {
+  const std::vector<std::string> names = interface.output_names();
+  for (const std::string& text : a.all("output")) {
+    NNC_ASSIGN(const Destination to, parse_destination(text));
+    if (!to.name.empty() && std::ranges::find(names, to.name) == names.end()) return no_output(interface, to.name);
+    if (to.path == "-") continue;
+    if (!to.is_archive() && to.name.empty() && names.size() != 1)
+      return Error(Code::kUsage, cat("-o ", quote(text), ": the model has ", names.size(), " outputs, an npy file holds one"))
+          .with("try: -o @out.npz, or -o NAME=@out.npy");
+    NNC_TRY(check_writable(to.path));
+  }
+  return {};
+}
+
+Status check_writable(const std::string& path) {
+  NNC_ASSIGN(const AtomicWriter probe, AtomicWriter::create(path));
+  return {};
+}
+
 Status write_outputs(const Arguments& a, const std::vector<NamedTensor>& outputs, Console& console) {
   for (const std::string& text : a.all("output")) {
-    const size_t equal = text.find('=');
-    const bool named = equal != std::string::npos && equal > 0 && text[0] != '@';
-    const std::string name = named ? text.substr(0, equal) : std::string();
-    std::string path = named ? text.substr(equal + 1) : text;
-    const bool to_file = path.starts_with('@');
-    if (to_file) path.erase(0, 1);
+    NNC_ASSIGN(const Destination to, parse_destination(text));
     std::vector<NamedTensor> chosen;
     for (const NamedTensor& t : outputs)
-      if (!named || t.name == name) chosen.push_back(t);
-    if (named && chosen.empty()) {
-      std::vector<std::string> names;
-      for (const NamedTensor& t : outputs) names.push_back(t.name);
-      return unknown_name(Code::kUnknownName, "output", name, names).with(cat("outputs: ", join(names, ", ")));
-    }
-    if (path == "-" && !to_file) {
+      if (to.takes(t.name)) chosen.push_back(t);
+    if (to.as_text) {
       for (const NamedTensor& t : chosen)
         console.print(cat(t.name, " ", type_text(t.tensor.dtype(), t.tensor.dims()), "\n", tensor_text(t.tensor), "\n"));
-    } else if (path.ends_with(".npz") || (path == "-" && chosen.size() != 1)) {
+    } else if (to.is_archive() || chosen.size() != 1) {
       NNC_ASSIGN(const Bytes bytes, npz_bytes(chosen));
-      if (path == "-")
-        console.raw(bytes);
-      else
-        NNC_TRY(write_file_atomic(path, bytes));
-    } else if (path.ends_with(".npy") || path == "-") {
-      if (chosen.size() != 1)
-        return Error(Code::kUsage, cat("-o ", quote(text), ": the model has ", chosen.size(), " outputs, an npy file holds one"))
-            .with("try: -o @out.npz, or -o NAME=@out.npy");
-      NNC_TRY(write_one(path, chosen[0], console));
+      NNC_TRY(write_bytes(to.path, bytes, console));
     } else {
-      return Error(Code::kUsage, cat("-o ", quote(text), ": @FILE.npz, @FILE.npy, NAME=@FILE.npy, NAME=- or - expected"));
+      NNC_ASSIGN(const Bytes bytes, npy_bytes(chosen[0].tensor));
+      NNC_TRY(write_bytes(to.path, bytes, console));
     }
   }
   return {};

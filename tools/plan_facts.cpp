@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "ir/base/plan_pack.h"
-
 namespace nnc::tool {
 
 namespace {
@@ -42,27 +40,34 @@ CodeCounts count_steps(const Program& p, const std::vector<bool>& native) {
   return n;
 }
 
+Result<PackedSegment> pack_segment(const Program& p, const PlanEntry& e, uint32_t segment) {
+  // Aliases are resolved to what owns the memory; owners of other segments bring none here.
+  PackedSegment out;
+  std::vector<int32_t> at(e.buffers.size(), -1);
+  for (uint32_t b = 0; b < e.buffers.size(); ++b) {
+    const PlanBuffer& buffer = e.buffers[b];
+    if (buffer.segment != segment) continue;
+    if (buffer.alias_of >= 0 && at[static_cast<size_t>(buffer.alias_of)] < 0) continue;
+    at[b] = static_cast<int32_t>(out.sized.size());
+    const int64_t bytes = std::max<int64_t>(0, p.symbols.typical(buffer.bytes));
+    out.buffers.push_back(b);
+    out.sized.push_back(
+        {bytes, buffer.align, buffer.first, buffer.last, buffer.alias_of >= 0 ? at[static_cast<size_t>(buffer.alias_of)] : -1});
+  }
+  NNC_ASSIGN(out.packing, pack_buffers(out.sized));
+  return out;
+}
+
 Result<PlanMemory> plan_memory(const Program& p) {
   PlanMemory out;
   for (const PlanEntry& e : p.entries) {
     PlanMemory entry;
     for (uint32_t s = 0; s < e.segments.size(); ++s) {
-      // Aliases are resolved to what owns the memory; owners of other segments bring none here.
-      std::vector<SizedBuffer> sized;
-      std::vector<int32_t> at(e.buffers.size(), -1);
-      for (size_t b = 0; b < e.buffers.size(); ++b) {
-        const PlanBuffer& buffer = e.buffers[b];
-        if (buffer.segment != s) continue;
-        if (buffer.alias_of >= 0 && at[static_cast<size_t>(buffer.alias_of)] < 0) continue;
-        at[b] = static_cast<int32_t>(sized.size());
-        const int64_t bytes = std::max<int64_t>(0, p.symbols.typical(buffer.bytes));
-        sized.push_back(
-            {bytes, buffer.align, buffer.first, buffer.last, buffer.alias_of >= 0 ? at[static_cast<size_t>(buffer.alias_of)] : -1});
-        if (buffer.alias_of < 0) entry.unplanned += bytes;
-      }
-      NNC_ASSIGN(const Packing packing, pack_buffers(sized));
-      entry.peak += packing.peak;
-      entry.lower_bound += packing.lower_bound;
+      NNC_ASSIGN(const PackedSegment packed, pack_segment(p, e, s));
+      for (const SizedBuffer& b : packed.sized)
+        if (b.alias_of < 0) entry.unplanned += b.bytes;
+      entry.peak += packed.packing.peak;
+      entry.lower_bound += packed.packing.lower_bound;
     }
     if (entry.peak >= out.peak) out = entry;
   }

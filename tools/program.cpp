@@ -9,6 +9,7 @@
 #include "ir/support/text.h"
 #include "runtime/thread_pool.h"
 #include "tools/command.h"
+#include "tools/interrupt.h"
 
 namespace nnc::tool {
 
@@ -75,6 +76,7 @@ Result<std::unique_ptr<Module>> prepare_module(const ModelFile& model, const Mod
                     " of weights"),
                 times->import);
   std::map<std::string, int64_t> changes;
+  console.begin("simplify", base_name(model.path));
   CompileOptions compile = build.compile;
   compile.pipeline.after_each = [&changes](const PassReport& r, const Module&) { changes[r.name] += r.changes; };
   NNC_TRY(simplify_module(*module, compile));
@@ -99,13 +101,22 @@ Result<CompiledProgram> compile_module(const Module& module, const Target& targe
     groups = nodes_of(m);
   };
   compile.progress = [&](std::string_view phase, std::string_view detail) {
-    if (phase == "plan")
+    if (phase == "plan") {
       plan = watch.take();
-    else
+    } else {
       kernels = detail;
+      console.begin("kernels", target.name);
+    }
   };
+  compile.host.progress = [&console](size_t done, size_t total) {
+    console.advance(static_cast<int64_t>(done), static_cast<int64_t>(total));
+  };
+  compile.host.cancelled = interrupted;
+  const FinishesUnits finishes;
+  console.begin("optimize", target.name);
   const size_t before = nodes_of(module);
   NNC_ASSIGN(CompiledProgram out, compile_for_target(module, target, compile));
+  if (interrupted()) return Error(Code::kLimit, "the compilation was cancelled");
   const double native = watch.take();
   std::string heroes;
   for (const auto& [skeleton, n] : out.skeletons) append(heroes, heroes.empty() ? "" : ", ", n, " ", skeleton);
@@ -171,8 +182,10 @@ Status build_model(const Arguments& a, Console& console, const std::shared_ptr<D
   out->target = target.name;
   NNC_ASSIGN(const CompiledProgram compiled, compile_module(*module, target, build, console, &out->times));
   Stopwatch watch;
+  console.begin("load", base_name(out->model.path));
   NNC_ASSIGN(out->executable, load_compiled(compiled, device));
   out->times.load = watch.take();
+  console.done();
   return {};
 }
 
@@ -194,6 +207,13 @@ Result<std::vector<std::string>> features_without(const Arguments& a, const Arti
   return out;
 }
 
+// The runtime does not know how the user calls the artifact.
+Error name_file(Error e, const std::string& path) {
+  for (std::string& line : e.context)
+    if (const size_t at = line.find("nnc trust FILE"); at != std::string::npos) line.replace(at, 14, cat("nnc trust ", path));
+  return e;
+}
+
 Status load_artifact(const Arguments& a, Console& console, const std::shared_ptr<Device>& device, int64_t seed, Prepared* out,
                      Budget& budget) {
   for (const std::string_view flag : {"profile", "rename-dim"})
@@ -208,7 +228,10 @@ Status load_artifact(const Arguments& a, Console& console, const std::shared_ptr
   load.require_native = a.has("require");
   NNC_ASSIGN(load.without_features, features_without(a, artifact));
   Stopwatch watch;
-  NNC_ASSIGN(out->executable, load_executable(artifact, device, load));
+  console.begin("load", base_name(out->model.path));
+  auto loaded = load_executable(artifact, device, load);
+  if (!loaded.ok()) return name_file(std::move(loaded).error(), out->model.path);
+  out->executable = std::move(*loaded);
   out->times.load = watch.take();
   out->target = out->executable->program().target;
   console.phase("load", base_name(out->model.path),
@@ -229,6 +252,8 @@ Result<Prepared> prepare(const Arguments& a, Console& console, const PrepareRequ
   for (const auto& [name, size] : request.dims) out.options.dims[name] = DimSpec::size(size);
   Budget budget(limits);
   NNC_ASSIGN(out.given, read_inputs(a, interface, console, budget));
+  if (a.has("expect")) { NNC_ASSIGN(out.given.expected, read_expected(a, interface, console, budget)); }
+  NNC_TRY(check_outputs(a, interface));
   NNC_ASSIGN(const int64_t seed, a.integer("seed", 0, 0, INT64_MAX));
   NNC_ASSIGN(std::shared_ptr<Device> device, make_device(a, request.threads));
 

@@ -65,7 +65,7 @@ void show_outputs(const std::vector<NamedTensor>& outputs, Console& console) {
                none ? "-" : short_number(f.mean),
                cat(first_elements(o.tensor), f.special > 0 ? cat("  (", f.special, " not finite)") : "")});
   }
-  console.print(table.str(console.terminal().width));
+  console.print(table.str(console.terminal().out_is_terminal ? console.terminal().width : 0));
 }
 
 struct Verdict {
@@ -75,10 +75,8 @@ struct Verdict {
   Comparison figures;
 };
 
-Result<std::vector<Verdict>> judge(const Arguments& a, const std::vector<NamedTensor>& expected, const std::vector<NamedTensor>& outputs) {
-  CompareTolerance tolerance;
-  NNC_ASSIGN(tolerance.rtol, a.number("rtol", tolerance.rtol));
-  NNC_ASSIGN(tolerance.atol, a.number("atol", tolerance.atol));
+Result<std::vector<Verdict>> judge(const CompareTolerance& tolerance, const std::vector<NamedTensor>& expected,
+                                   const std::vector<NamedTensor>& outputs) {
   std::vector<Verdict> out;
   for (const NamedTensor& want : expected) {
     const auto got = std::ranges::find(outputs, want.name, &NamedTensor::name);
@@ -169,14 +167,15 @@ void write_document(const Arguments& a, const Prepared& p, const std::vector<Nam
 }  // namespace
 
 Result<int> run_command(const Arguments& a, Console& console) {
+  CompareTolerance tolerance;
+  NNC_ASSIGN(tolerance.rtol, a.number("rtol", tolerance.rtol));
+  NNC_ASSIGN(tolerance.atol, a.number("atol", tolerance.atol));
   PrepareRequest request;
   NNC_ASSIGN(request.threads, threads_from(a));
   NNC_ASSIGN(const Prepared p, prepare(a, console, request));
-  Budget budget(p.options.limits);
-  std::vector<NamedTensor> expected = p.given.expected;
-  if (a.has("expect")) { NNC_ASSIGN(expected, read_expected(a, p.model.interface, console, budget)); }
   NNC_ASSIGN(const std::unique_ptr<Session> session, Session::create(p.executable));
   Stopwatch watch;
+  console.begin("run", p.target);
   const Interruptible interruptible(*session);
   NNC_ASSIGN(std::vector<Tensor> results, session->run(p.entry, p.arguments));
   const double seconds = watch.take();
@@ -193,7 +192,7 @@ Result<int> run_command(const Arguments& a, Console& console) {
   if (random) console.note(cat("  random inputs: seed ", a.text("seed", "0")));
 
   NNC_TRY(write_outputs(a, outputs, console));
-  NNC_ASSIGN(const std::vector<Verdict> verdicts, judge(a, expected, outputs));
+  NNC_ASSIGN(const std::vector<Verdict> verdicts, judge(tolerance, p.given.expected, outputs));
   if (console.json()) write_document(a, p, outputs, verdicts, n, seconds, console);
   if (!verdicts.empty())
     show_verdicts(verdicts, console);

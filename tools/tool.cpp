@@ -1,8 +1,11 @@
 #include <algorithm>
+#include <optional>
 
+#include "ir/support/file.h"
 #include "ir/support/text.h"
 #include "tools/command.h"
 #include "tools/interrupt.h"
+#include "tools/model.h"
 
 namespace nnc::tool {
 
@@ -28,6 +31,15 @@ Error unknown_command(std::string_view word) {
   return unknown_name(Code::kUsage, "command", word, names).with("try: nnc help");
 }
 
+// A model on standard input becomes a file, since import and artifacts read by position; `folder` keeps it as long as the command runs.
+Status spool_model(std::string* model, std::optional<TempDir>* folder, Console& console) {
+  NNC_ASSIGN(const Bytes bytes, console.terminal().input(kMaxModelBytes));
+  NNC_ASSIGN(TempDir made, TempDir::create());
+  folder->emplace(std::move(made));
+  *model = cat((*folder)->path(), "/stdin");
+  return write_file_atomic(*model, bytes);
+}
+
 Result<int> dispatch(std::span<const std::string> words, Console& console) {
   if (words.empty()) {
     console.note(overview(console));
@@ -40,7 +52,7 @@ Result<int> dispatch(std::span<const std::string> words, Console& console) {
   if (command == nullptr)
     return name.starts_with("-") ? Error(Code::kUsage, cat("a command expected before ", quote(name))).with("try: nnc help")
                                  : unknown_command(name);
-  NNC_ASSIGN(const Arguments arguments, parse_arguments(*command, words.subspan(1), console.terminal().environment));
+  NNC_ASSIGN(Arguments arguments, parse_arguments(*command, words.subspan(1), console.terminal().environment));
   configure(arguments, console);
   if (arguments.has("help")) {
     console.set_json(false);
@@ -54,6 +66,9 @@ Result<int> dispatch(std::span<const std::string> words, Console& console) {
     return Error(Code::kUsage,
                  cat(command->name, " does not know what to do with ", quote(arguments.positionals[command->max_positionals])))
         .with(cat("try: nnc help ", command->name));
+  std::optional<TempDir> folder;
+  if (n > 0 && arguments.positionals[0] == "-" && command->positionals.starts_with("MODEL"))
+    NNC_TRY(spool_model(&arguments.positionals[0], &folder, console));
   return command->run(arguments, console);
 }
 
@@ -67,6 +82,8 @@ int run_tool(std::span<const std::string> words, Console& console) {
     console.note("interrupted");
     return kInterrupted;
   }
+  if (const std::string problem = console.terminal().out_problem(); outcome.ok() && !problem.empty())
+    outcome = Error(Code::kIo, cat("standard output cannot be written: ", problem));
   if (outcome.ok()) return *outcome;
   console.error(outcome.error());
   return exit_code(outcome.error().code);

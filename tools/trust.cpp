@@ -15,7 +15,7 @@ Result<int> show_list(const Arguments& a, Console& console) {
   NNC_ASSIGN(const std::vector<TrustEntry> list, trusted_list());
   if (console.json()) {
     JsonWriter w = begin_document("trust", a);
-    w.key("trusted").array();
+    w.key("artifacts").array();
     for (const TrustEntry& e : list) w.object().field("digest", e.digest.hex()).field("label", e.label).end();
     w.end();
     finish_document(w, console);

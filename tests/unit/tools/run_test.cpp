@@ -75,6 +75,22 @@ TEST_F(Runs, ExpectDecidesTheExitCode) {
   EXPECT_EQ(j["steps"]["native"].num(), 0);
 }
 
+TEST_F(Runs, ModelsAndArtifactsThroughPipes) {
+  const std::string model = adder(), in = "x=@" + npy("x.npy", x_);
+  stdin_ = get("adder.onnx");
+  EXPECT_EQ(run({"run", "-", "-i", in, "-o", "@" + path("y.npy")}).code, 0);
+  EXPECT_TRUE(read("y.npy").same_bits(y_));
+  const Outcome compiled = run({"compile", model, "-o", "-"});
+  ASSERT_EQ(compiled.code, 0) << compiled.err;
+  EXPECT_TRUE(says(compiled.err, "wrote the artifact")) << compiled.err;
+  ASSERT_EQ(run({"compile", model, "-o", path("m.nnb")}).code, 0);
+  EXPECT_TRUE(compiled.out == get("m.nnb"));
+  stdin_ = compiled.out;
+  const Outcome o = run({"run", "-", "-i", in, "-o", "@" + path("z.npy"), "--allow-interpreter"});
+  EXPECT_EQ(o.code, 0) << o.err;
+  EXPECT_TRUE(read("z.npy").same_bits(y_));
+}
+
 TEST_F(Runs, FolderBringsItsExpectations) {
   const std::string model = adder();
   make_folder("data");

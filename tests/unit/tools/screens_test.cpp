@@ -1,5 +1,7 @@
 // What the tool says and which exit code it leaves, for everything that can go wrong before a model runs; JSON for everything that has it.
 
+#include <algorithm>
+
 #include "ir/support/text.h"
 #include "tests/unit/tools/tool_fixture.h"
 
@@ -70,6 +72,41 @@ TEST_F(Screens, InputNamesAndTypes) {
   EXPECT_TRUE(says(open.err, "NNC-3005") && says(open.err, "try: --dim batch=N")) << open.err;
   EXPECT_TRUE(says(run({"run", model, "-i", "x=@" + doubles, "-i", "x=ones"}).err, "expected"));
   EXPECT_TRUE(says(run({"compile", model, "--dim", "batch=4..2"}).err, "LO..HI"));
+}
+
+TEST_F(Screens, WhatCanBeKnownBeforeIsSaidBefore) {
+  const std::string model = adder(), in = "x=@" + npy("x.npy", Tensor(DType::kF32, {2, 3}));
+  const auto before = [&](std::vector<std::string> words, int code, std::string_view part) {
+    const Outcome o = run(words);
+    EXPECT_EQ(o.code, code) << join(words, " ") << "\n" << o.err;
+    EXPECT_TRUE(says(o.err, part)) << o.err;
+    EXPECT_FALSE(says(o.err, "  import ")) << "the work was done first: " << o.err;
+  };
+  before({"run", model, "-i", "x=f32[2,4]"}, 2, "input \"x\": f32[2,4] given, f32[batch,3] expected");
+  before({"run", model, "-i", "x=f64[2,3]"}, 2, "try: --cast");
+  before({"run", model, "-i", in, "-o", "z=@z.npy"}, 2, "no output \"z\"");
+  before({"run", model, "-i", in, "-o", "@" + path("none/z.npz")}, 8, "none");
+  before({"run", model, "-i", in, "-o", "@z.txt"}, 2, "@FILE.npz");
+  before({"run", model, "-i", in, "--expect", "z=@" + path("x.npy")}, 2, "no output \"z\"");
+  before({"run", model, "-i", in, "--rtol", "much"}, 2, "--rtol \"much\"");
+  before({"run", model, "-i", in, "--target", "cpu:x86-64-v5"}, 2, "did you mean \"cpu:x86-64-v");
+  before({"compile", model, "-o", path("none/m.nnb")}, 8, "none");
+  before({"compile", model, "-o", "/dev/full"}, 8, "/dev/full");
+  before({"compile", model, "-o", "-", "--json"}, 2, "NNC-2001");
+  before({"run", path("addre.onnx")}, 8, "did you mean \"" + path("adder.onnx") + "\"?");
+  const auto left = list_folder(path(""));
+  ASSERT_TRUE(left.ok());
+  for (const FolderEntry& e : *left) EXPECT_FALSE(says(e.name, ".tmp")) << e.name;
+}
+
+TEST_F(Screens, AFullStandardOutputIsAnError) {
+  std::string err;
+  Terminal t{[](std::string_view) {}, [&err](std::string_view s) { err += s; }};
+  t.out_problem = [] { return std::string("No space left on device"); };
+  Console console(std::move(t));
+  const std::vector<std::string> words = {"explain"};
+  EXPECT_EQ(run_tool(words, console), 8);
+  EXPECT_TRUE(says(err, "No space left on device")) << err;
 }
 
 TEST_F(Screens, ControlCharactersDoNotReachTheTerminal) {
@@ -162,6 +199,58 @@ TEST_F(Screens, DumpAfterEachParsesBack) {
     before = text;
   }
   EXPECT_GE(files, 8);
+}
+
+// Tags are closed in the order they were opened, and no name of a model gets out of its quotes.
+bool is_xml(std::string_view text) {
+  std::vector<std::string> open;
+  while (!text.empty()) {
+    const size_t at = text.find('<'), end = text.find('>');
+    if (at == std::string_view::npos) break;
+    if (end < at || end == std::string_view::npos) return false;
+    const std::string_view tag = text.substr(at + 1, end - at - 1);
+    if (std::ranges::count(tag, '"') % 2 != 0) return false;
+    const std::string name(tag.substr(0, tag.find(' ')));
+    if (name.starts_with('/')) {
+      if (open.empty() || "/" + open.back() != name) return false;
+      open.pop_back();
+    } else if (!tag.ends_with('/')) {
+      open.push_back(name);
+    }
+    text.remove_prefix(end + 1);
+  }
+  return open.empty();
+}
+
+TEST_F(Screens, Pictures) {
+  test::GraphMaker g;
+  g.input("x", {"batch", 3})
+      .typed_output("y", test::DataType::kFloat, {"batch", 3})
+      .add("Softmax", {"x"}, {"s"}, {}, "<a>&\"b\"/Soft")
+      .add("Relu", {"s"}, {"y"}, {}, "<a>&\"b\"/Relu");
+  put("m.onnx", test::model(g, 17));
+  const std::string model = path("m.onnx");
+  const std::string groups = run({"dump", model, "--svg"}).out, graph = run({"dump", model, "--svg", "--after", "simplify"}).out,
+                    memory = run({"dump", model, "--svg", "--plan"}).out, dots = run({"dump", model, "--dot"}).out;
+  for (const std::string& picture : {groups, graph, memory}) EXPECT_TRUE(picture.starts_with("<svg ") && is_xml(picture)) << picture;
+  EXPECT_TRUE(says(groups, ">fold<") && says(groups, "&lt;a&gt;&amp;&quot;b&quot;/Soft")) << groups;
+  EXPECT_TRUE(says(graph, ">softmax<")) << graph;
+  EXPECT_TRUE(says(memory, "steps 0 to")) << memory;
+  EXPECT_TRUE(dots.starts_with("digraph") && says(dots, "g0n0 -> g0n1 [label=\"f32[batch, 3]\"]") && says(dots, "\\\"b\\\"")) << dots;
+  EXPECT_EQ(run({"dump", model, "--svg", "--dot"}).code, 2);
+  EXPECT_EQ(run({"dump", model, "--svg", "--kernels"}).code, 2);
+  EXPECT_EQ(run({"dump", model, "--svg", "--after", "non"}).code, 2);
+}
+
+TEST_F(Screens, TheManualHasEverything) {
+  const std::string page = run({"help", "--man"}).out;
+  EXPECT_TRUE(page.starts_with(".TH NNC 1 ")) << page.substr(0, 40);
+  for (const Command& c : all_commands()) EXPECT_TRUE(says(page, ".SS nnc " + std::string(c.name))) << c.name;
+  for (const Flag& f : all_flags()) {
+    std::string name = "\\-\\-";
+    for (const char c : f.name) name += c == '-' ? std::string("\\-") : std::string(1, c);
+    EXPECT_TRUE(says(page, name)) << f.name;
+  }
 }
 
 TEST_F(Screens, PagesAreFresh) {
