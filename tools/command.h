@@ -44,6 +44,7 @@ Result<int> ops_command(const Arguments&, Console&);
 Result<int> trust_command(const Arguments&, Console&);
 Result<int> explain_command(const Arguments&, Console&);
 Result<int> help_command(const Arguments&, Console&);
+Result<int> config_command(const Arguments&, Console&);
 Result<int> version_command(const Arguments&, Console&);
 Result<int> completion_command(const Arguments&, Console&);
 std::string command_help(const Command& command, const Console& console);

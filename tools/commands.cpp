@@ -7,7 +7,13 @@ namespace nnc::tool {
 
 namespace {
 
-constexpr std::string_view kCommon[] = {"json", "quiet", "color", "progress", "help"};
+constexpr std::string_view kCommon[] = {"json", "quiet", "color", "progress", "config", "help"};
+
+std::vector<std::string_view> every_flag() {
+  std::vector<std::string_view> out;
+  for (const Flag& f : all_flags()) out.push_back(f.name);
+  return out;
+}
 
 const std::vector<Command>& table() {
   static const std::vector<Command> commands = {
@@ -90,6 +96,8 @@ const std::vector<Command>& table() {
        {"remove"},
        trust_command},
       {"explain", "", "[CODE]", 0, 1, "says what an error code means", "nnc explain NNC-2003", {"doc"}, explain_command},
+      {"config", "", "COMMAND", 1, 1, "shows the flags that a command would run with, and where each comes from",
+       "nnc config run --config nnc.toml\nNNC_THREADS=1 nnc config bench", every_flag(), config_command},
       {"help",
        "",
        "[COMMAND]",

@@ -79,7 +79,7 @@ std::string manual() {
         ".\n");
   }
   append(out, ".SH FLAGS\nAll commands take ", roff(join(common_flags(), ", ", [](std::string_view f) { return cat("--", f); })),
-         ". Each flag also comes from NNC_<FLAG> in the environment.\n");
+         ". Each flag also comes from NNC_<FLAG> in the environment, or from the file of --config.\n");
   for (const Flag& f : all_flags()) append(out, ".TP\n\\fB", roff(trim(flag_text(f))), "\\fR\n", roff(f.help), ".\n");
   out += ".SH EXIT STATUS\n";
   for (const auto& [code, meaning] : exit_statuses()) append(out, ".TP\n", code, "\n", roff(meaning), "\n");
@@ -95,7 +95,7 @@ std::string command_help(const Command& command, const Console& console) {
   if (!command.alias.empty()) append(out, " (also: nnc ", command.alias, ")");
   out += "\n\n";
   for (const std::string_view line : split(command.details, '\n')) append(out, "  ", line, "\n");
-  append(out, "\n", console.bold("Flags"), " (each also as NNC_<FLAG> in the environment)\n");
+  append(out, "\n", console.bold("Flags"), " (each also as NNC_<FLAG> in the environment, or from --config FILE)\n");
   constexpr size_t kColumn = 26;
   for (const Flag& f : all_flags()) {
     if (!takes_flag(command, f.name)) continue;

@@ -65,6 +65,7 @@ constexpr Flag kFlags[] = {
     {"quiet", 'q', FlagKind::kSwitch, "", "nothing on stderr but errors", ""},
     {"color", 0, FlagKind::kValue, "WHEN", "auto, always or never (auto)", "auto|always|never"},
     {"progress", 0, FlagKind::kValue, "HOW", "auto, plain, json (one event a line) or none (auto)", "auto|plain|json|none"},
+    {"config", 0, FlagKind::kValue, "FILE", "flags from a TOML file: key = value above all tables, or in [run], [compile], ...", ""},
     {"help", 'h', FlagKind::kSwitch, "", "this text", ""},
 };
 
@@ -127,6 +128,11 @@ std::string Arguments::text(std::string_view flag, std::string_view otherwise) c
   NNC_CHECK(find_flag(flag) != nullptr, "flags are in the table");
   const auto found = flags_.find(flag);
   return found == flags_.end() ? std::string(otherwise) : found->second.values.back();
+}
+
+std::string Arguments::origin(std::string_view flag) const {
+  const auto found = flags_.find(flag);
+  return found == flags_.end() ? std::string() : found->second.from;
 }
 
 std::vector<std::string> Arguments::all(std::string_view flag) const {
@@ -201,6 +207,53 @@ Result<Arguments> parse_arguments(const Command& command, std::span<const std::s
     NNC_TRY(give(f, environment_name(f), f.kind == FlagKind::kSwitch ? "1" : *value));
   }
   return out;
+}
+
+Status apply_config(const Command& command, std::span<const ConfigEntry> entries, const std::string& file, Arguments* arguments) {
+  const auto wrong = [&](const ConfigEntry& e, std::string what) {
+    Error error(Code::kUnknownFlag, std::move(what));
+    error.place.file = file;
+    error.place.line = e.line;
+    error.place.column = 1;
+    return error;
+  };
+  std::vector<std::string> names, commands;
+  for (const Flag& f : kFlags) names.emplace_back(f.name);
+  for (const Command& c : all_commands()) commands.emplace_back(c.name);
+  std::map<std::string, Arguments::Given, std::less<>> found;
+  for (const bool own : {false, true}) {  // the command's table is read last and wins
+    for (const ConfigEntry& e : entries) {
+      if (!e.table.empty() && find_command(e.table) == nullptr)
+        return unknown_name(Code::kUnknownName, "command", e.table, commands).at(wrong(e, "").place);
+      const Flag* flag = find_flag(e.key);
+      if (flag == nullptr) {
+        Error error = wrong(e, cat("there is no flag --", e.key));
+        if (const std::string close = nearest(e.key, names); !close.empty()) error.context.push_back(cat("did you mean ", close, "?"));
+        return error;
+      }
+      const Command* table = e.table.empty() ? &command : find_command(e.table);
+      if (!takes_flag(*table, flag->name)) {
+        if (e.table.empty()) continue;
+        return wrong(e, cat(e.table, " has no flag --", e.key)).with(cat("try: nnc help ", e.table));
+      }
+      if (table != &command || e.table.empty() == own) continue;
+      if (e.truth != (flag->kind == FlagKind::kSwitch) || (flag->kind != FlagKind::kRepeat && e.values.size() != 1))
+        return wrong(e, cat(e.key, ": ",
+                            flag->kind == FlagKind::kSwitch   ? "true or false"
+                            : flag->kind == FlagKind::kRepeat ? "a value or a list"
+                                                              : "one value",
+                            " expected"));
+      if (e.truth && e.values[0] == "false") {
+        found.erase(e.key);
+        continue;
+      }
+      const std::string from = cat(file, ":", e.line);
+      for (const std::string& v : e.values) NNC_TRY(e.truth ? Status() : check_choice(*flag, cat(from, ": ", e.key), v));
+      found[e.key] = {e.values, from};
+    }
+  }
+  arguments->flags_.merge(found);  // what is there stays
+  return {};
 }
 
 }  // namespace nnc::tool

@@ -40,6 +40,12 @@ Status spool_model(std::string* model, std::optional<TempDir>* folder, Console& 
   return write_file_atomic(*model, bytes);
 }
 
+// `nnc config run` shows what `nnc run` would take.
+const Command& configured_command(const Command& command, const Arguments& a) {
+  const Command* shown = command.run == config_command && !a.positionals.empty() ? find_command(a.positionals[0]) : nullptr;
+  return shown == nullptr ? command : *shown;
+}
+
 Result<int> dispatch(std::span<const std::string> words, Console& console) {
   if (words.empty()) {
     console.note(overview(console));
@@ -53,6 +59,12 @@ Result<int> dispatch(std::span<const std::string> words, Console& console) {
     return name.starts_with("-") ? Error(Code::kUsage, cat("a command expected before ", quote(name))).with("try: nnc help")
                                  : unknown_command(name);
   NNC_ASSIGN(Arguments arguments, parse_arguments(*command, words.subspan(1), console.terminal().environment));
+  if (arguments.has("config")) {
+    const std::string file = arguments.text("config");
+    NNC_ASSIGN(const Bytes bytes, read_file(file, 1 << 20));
+    NNC_ASSIGN(const std::vector<ConfigEntry> entries, parse_config(text_of(bytes), file));
+    NNC_TRY(apply_config(configured_command(*command, arguments), entries, file, &arguments));
+  }
   configure(arguments, console);
   if (arguments.has("help")) {
     console.set_json(false);

@@ -121,5 +121,80 @@ TEST_F(OptionsTool, CompletionKnowsCommandsAndChoices) {
   EXPECT_EQ(run({"completion", "tcsh"}).code, 2);
 }
 
+TEST(Config, TheValuesThatItTakes) {
+  const auto e = parse_config(
+      "# a comment\nseed = 7   # another\n[run]\ndim = [\"batch=1\", 'seq=8',  # in between\n  \"x=\\\"3\\\"\"]\ncast = true\nrtol = "
+      "1e-3\n",
+      "c.toml");
+  ASSERT_TRUE(e.ok()) << e.error().str();
+  ASSERT_EQ(e->size(), 4u);
+  EXPECT_EQ((*e)[0].values, std::vector<std::string>{"7"});
+  EXPECT_EQ((*e)[1].values, (std::vector<std::string>{"batch=1", "seq=8", "x=\"3\""}));
+  EXPECT_EQ((*e)[1].table, "run");
+  EXPECT_TRUE((*e)[2].truth);
+  EXPECT_EQ((*e)[3].line, 7);
+}
+
+TEST(Config, WhatIsNoneHasItsPlace) {
+  for (const auto& [text, line] : {std::pair<std::string_view, int64_t>{"a = ", 1},
+                                   {"\n\na 3", 3},
+                                   {"a = text", 1},
+                                   {"a = \"text", 1},
+                                   {"[run\n", 1},
+                                   {"a = 1 b = 2", 1},
+                                   {"a = [1 2]", 1},
+                                   {"a = [1,\n", 2},
+                                   {"= 3", 1},
+                                   {"a = \"\\q\"", 1},
+                                   {"a = \"x\\", 1},
+                                   {"a = #", 1}}) {
+    const auto e = parse_config(text, "c.toml");
+    ASSERT_FALSE(e.ok()) << text;
+    EXPECT_EQ(e.error().place.line, line) << text << "\n" << e.error().str();
+    EXPECT_EQ(e.error().code, Code::kUsage);
+  }
+}
+
+class ConfigFiles : public ToolTest {
+ protected:
+  std::string from(const std::string& flag, std::vector<std::string> words) {
+    words.insert(words.begin(), {"config", "run", "--json"});
+    const Outcome o = run(words);
+    EXPECT_EQ(o.code, 0) << o.err;
+    const test::Json document = json(o.out);
+    for (const test::Json& f : document["flags"].items)
+      if (f["flag"].text == flag) return (f["values"].items.empty() ? "" : f["values"].items[0].text) + " " + f["from"].text;
+    return "none";
+  }
+};
+
+TEST_F(ConfigFiles, TheNearerWins) {
+  put("c.toml", "seed = 1\nthreads = 1\ncast = true\n[run]\nseed = 2\ncast = false\n[bench]\nseed = 3\nruns = 5\n");
+  const std::string file = path("c.toml");
+  EXPECT_EQ(from("seed", {"--config", file}), "2 " + file + ":5");
+  EXPECT_EQ(from("threads", {"--config", file}), "1 " + file + ":2");
+  EXPECT_EQ(from("cast", {"--config", file}), " default");
+  environment_["NNC_THREADS"] = "4";
+  EXPECT_EQ(from("threads", {"--config", file}), "4 NNC_THREADS");
+  EXPECT_EQ(from("threads", {"--config", file, "--threads", "8"}), "8 --threads");
+  environment_["NNC_CONFIG"] = file;
+  EXPECT_EQ(from("seed", {}), "2 " + file + ":5");
+}
+
+TEST_F(ConfigFiles, MistakesAreNamed) {
+  for (const auto& [text, part] : {std::pair<std::string, std::string>{"sed = 1\n", "did you mean seed?"},
+                                   {"[rnu]\nseed = 1\n", "did you mean \"run\"?"},
+                                   {"[run]\nruns = 5\n", "run has no flag --runs"},
+                                   {"[run]\nseed = [1, 2]\n", "one value expected"},
+                                   {"cast = 3\n", "true or false expected"},
+                                   {"device = \"gpu\"\n", "c.toml:1: device \"gpu\": one of cpu"}}) {
+    put("c.toml", text);
+    const Outcome o = run({"config", "run", "--config", path("c.toml")});
+    EXPECT_EQ(o.code, 2) << text;
+    EXPECT_NE(o.err.find(part), std::string::npos) << o.err;
+  }
+  EXPECT_EQ(run({"config", "run", "--config", path("none.toml")}).code, 8);
+}
+
 }  // namespace
 }  // namespace nnc::tool

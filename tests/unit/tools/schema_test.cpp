@@ -101,6 +101,7 @@ TEST_F(Schemas, EveryDocumentFits) {
                                                           {"trust", path("m.nnb"), "--remove"},
                                                           {"explain"},
                                                           {"version"},
+                                                          {"config", "run", "--seed", "3"},
                                                           {"run", path("none.onnx")},
                                                           {"run", model, "--jsno"}};
   std::set<std::string> seen;
