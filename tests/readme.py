@@ -58,7 +58,7 @@ def copy_of_project(folder, build, cache):
 
 def environment(build, cache):
     home = build / "test-home"
-    return dict(os.environ, PATH=f"{build / 'bin'}:{os.environ['PATH']}", NNC_MODEL_CACHE=str(cache), NNC_BUILD_DIR=str(build),
+    return dict(os.environ, PATH=f"{build / 'bin'}:{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}", NNC_MODEL_CACHE=str(cache), NNC_BUILD_DIR=str(build),
                 XDG_CACHE_HOME=str(home / "cache"), XDG_STATE_HOME=str(home / "state"), XDG_CONFIG_HOME=str(home / "config"))
 
 
