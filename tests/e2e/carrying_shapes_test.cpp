@@ -50,6 +50,10 @@ std::string model_path(const std::string& model) {
   return cat(cache ? cache : "", "/", model, ".onnx");
 }
 
+std::string missing(const ShapeCase& c) {
+  return cat("no model ", model_path(c.model), ": python3 tests/models/prepare.py, with --zoo all for those of the zoo");
+}
+
 std::unique_ptr<Module> import(const ShapeCase& c) {
   ImportOptions options;
   options.profiles.emplace_back();
@@ -74,9 +78,7 @@ void expect_no_shape_arithmetic(const Program& p) {
 
 class CarryingShapes : public testing::TestWithParam<ShapeCase> {
  protected:
-  void SetUp() override {
-    if (!ReadFile::open(model_path(GetParam().model)).ok()) GTEST_SKIP() << "no model " << model_path(GetParam().model);
-  }
+  void SetUp() override { ASSERT_TRUE(ReadFile::open(model_path(GetParam().model)).ok()) << missing(GetParam()); }
   using Extents = std::map<std::string, int64_t>;  // by dim
   // Shapes in random order: all different where there are that many.
   static std::vector<Extents> draw(const std::vector<Extent>& dims) {
@@ -194,7 +196,7 @@ TEST(CarryingExports, G_MiniLmBothWays) {
   std::map<std::string, Launches> by_export[2];
   const ShapeCase cases[] = {kHeavy[0], kLight[0]};
   for (int k = 0; k < 2; ++k) {
-    if (!ReadFile::open(model_path(cases[k].model)).ok()) GTEST_SKIP() << "no model " << cases[k].model;
+    ASSERT_TRUE(ReadFile::open(model_path(cases[k].model)).ok()) << missing(cases[k]);
     const std::unique_ptr<Module> m = import(cases[k]);
     ASSERT_TRUE(m);
     CompileOptions options;
