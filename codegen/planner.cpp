@@ -258,7 +258,7 @@ class EntryPlanner {
   Status unpacked(Scope& sc, NodeId n) {
     const Node& node = sc.g->node(n);
     const Node* packed = def_of(*sc.g, node.operands[0]);
-    if (!unpacks_constant(*sc.g, node) || node.i("transposed") != 0 || node.s("format") != kUnpackPanels)
+    if (!unpacks_constant(*sc.g, node) || node.s("format") != kUnpackPanels)
       return Error(Code::kInternal, "the planner met an unpack that is no constant's");
     std::vector<int64_t> dims;
     for (const Dim& d : sc.g->type(node.results[0]).shape) dims.push_back(d.constant());

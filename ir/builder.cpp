@@ -126,7 +126,9 @@ const Tensor* const_value(const Graph& g, ValueId v) {
   return &g.module().constant(def_of(g, v)->constant("value"));
 }
 
-bool unpacks_constant(const Graph& g, const Node& n) { return n.kind == OpKind::kUnpack && const_value(g, n.operands[0]) != nullptr; }
+bool unpacks_constant(const Graph& g, const Node& n) {
+  return n.kind == OpKind::kUnpack && n.i("transposed") == 0 && const_value(g, n.operands[0]) != nullptr;
+}
 
 bool single_use(const Graph& g, ValueId v) { return g.value(v).uses.size() == 1; }
 

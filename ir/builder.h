@@ -52,7 +52,8 @@ class Builder {
 const Node* def_of(const Graph& g, ValueId v);  // nullptr for inputs
 bool is(const Graph& g, ValueId v, OpKind kind);
 const Tensor* const_value(const Graph& g, ValueId v);  // the constant, or nullptr
-// The dense form of a constant that is stored packed: no kernel computes it, loading does (prepack makes them, the planner takes them).
+// The dense form of a constant that is stored packed: no kernel computes it, loading does (prepack makes them, the planner takes them). A
+// transposed form is not that: its readers take elements of the panels through the map.
 bool unpacks_constant(const Graph& g, const Node& n);
 bool single_use(const Graph& g, ValueId v);
 std::optional<double> scalar_value(const Graph& g, ValueId v);  // a constant whose elements are all equal

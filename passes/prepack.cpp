@@ -1,7 +1,12 @@
 // Constant right operands of contractions in the form that the kernels read: panels of 16 columns. The panels are constants of their own;
 // the plain weights go with the last node that reads them. Targets whose kernels read rows get them back by an `unpack` of the panels,
-// which loading does: programs of all targets share one stored copy.
+// which loading does: programs of all targets share one stored copy. A table that is gathered from and multiplied by (tied embeddings) is
+// gathered from its panels.
 
+#include <algorithm>
+#include <set>
+
+#include "ir/base/tensor_hash.h"
 #include "ir/ops/panel.h"
 #include "passes/rules.h"
 #include "passes/weights.h"
@@ -29,7 +34,8 @@ bool packable(const PassContext& c, const Tensor* t) {
 
 class Prepack {
  public:
-  Prepack(Graph& g, PassContext& c) : g_(g), c_(c), rw_(g, c.rewrites_left) {}
+  // `panels`: those of all products so far; more are added.
+  Prepack(Graph& g, PassContext& c, std::set<ConstId>& panels) : g_(g), c_(c), rw_(g, c.rewrites_left), panels_(panels) {}
 
   Result<int64_t> run() {
     for (NodeId id : g_.order()) {
@@ -37,6 +43,15 @@ class Prepack {
       const Node node = g_.node(id);
       if (node.kind == OpKind::kMatMul) NNC_TRY(matmul(id, node));
       if (node.kind == OpKind::kConv) NNC_TRY(conv(id, node));
+    }
+    rw_.remove_dead();
+    return rw_.count();
+  }
+  Result<int64_t> gather_from_panels() {
+    for (NodeId id : g_.order()) {
+      if (!rw_.allowed()) break;
+      const Node node = g_.node(id);
+      if (node.kind == OpKind::kGather) NNC_TRY(gather(id, node));
     }
     rw_.remove_dead();
     return rw_.count();
@@ -60,6 +75,7 @@ class Prepack {
     const DType dtype = w->dtype();
     Builder b = rw_.at(id);
     NNC_ASSIGN(const ValueId packed, b.constant(packed_panels(*w, transposed)));
+    panels_.insert(def_of(g_, packed)->constant("value"));
     if (reads_rows(dtype, n)) {
       NNC_ASSIGN(const ValueId dense, unpacked(b, packed, k, n));
       NNC_ASSIGN(const std::vector<ValueId> y, rebuild(b, node, {node.operands[0], dense}, {{"transpose_b", int64_t{0}}}));
@@ -68,6 +84,26 @@ class Prepack {
     NNC_ASSIGN(const std::vector<ValueId> y,
                rebuild(b, node, {node.operands[0], packed},
                        {{"transpose_b", int64_t{0}}, {"b_format", std::string(panel_format(dtype))}, {"n", Shape{n}}}));
+    return rw_.replace(id, y[0]);
+  }
+
+  // Of a table [n, k] whose transpose is a product's right operand.
+  Status gather(NodeId id, const Node& node) {
+    const Tensor* w = const_value(g_, node.operands[0]);
+    if (!packable(c_, w) || w->rank() != 2 || (node.i("axis") != 0 && node.i("axis") != -2)) return {};
+    const int64_t n = w->dims()[0], k = w->dims()[1];
+    const std::vector<int64_t> dims = {(n + kPanelWidth - 1) / kPanelWidth, k, kPanelWidth};
+    const Module& m = g_.module();
+    const auto shaped = [&](ConstId c) { return m.constant(c).dims() == dims && m.constant(c).dtype() == w->dtype(); };
+    if (std::none_of(panels_.begin(), panels_.end(), shaped)) return {};
+    const Tensor packed = packed_panels(*w, true);
+    const Digest hash = tensor_hash(packed);
+    if (std::none_of(panels_.begin(), panels_.end(), [&](ConstId c) { return m.constant_hash(c) == hash; })) return {};
+    Builder b = rw_.at(id);
+    NNC_ASSIGN(const ValueId panels, b.constant(packed));
+    NNC_ASSIGN(const ValueId table,
+               b.op(OpKind::kUnpack, {panels}, {{"k", Shape{Dim(k)}}, {"n", Shape{Dim(n)}}, {"transposed", int64_t{1}}}));
+    NNC_ASSIGN(const std::vector<ValueId> y, rebuild(b, node, {table, node.operands[1]}));
     return rw_.replace(id, y[0]);
   }
 
@@ -103,14 +139,21 @@ class Prepack {
   Graph& g_;
   PassContext& c_;
   Rewriter rw_;
+  std::set<ConstId>& panels_;
 };
 
 }  // namespace
 
 Result<int64_t> run_prepack(Module& m, PassContext& c) {
   int64_t changes = 0;
+  std::set<ConstId> panels;
   for (Graph* g : all_graphs(m)) {
-    NNC_ASSIGN(const int64_t n, Prepack(*g, c).run());
+    NNC_ASSIGN(const int64_t n, Prepack(*g, c, panels).run());
+    changes += n;
+  }
+  if (c.level < 2) return changes;  // a group of its own would make the whole table
+  for (Graph* g : all_graphs(m)) {
+    NNC_ASSIGN(const int64_t n, Prepack(*g, c, panels).gather_from_panels());
     changes += n;
   }
   return changes;

@@ -242,7 +242,9 @@ std::vector<GroupPlan> Fusion::plans() const {
   return out;
 }
 
-bool is_view(OpKind k) { return k == OpKind::kReshape || k == OpKind::kTranspose || k == OpKind::kSlice || k == OpKind::kBroadcastTo; }
+bool is_view(OpKind k) {
+  return k == OpKind::kReshape || k == OpKind::kTranspose || k == OpKind::kSlice || k == OpKind::kBroadcastTo || k == OpKind::kUnpack;
+}
 
 bool keeps_last_axis(const Shape& from, const std::vector<int64_t>& perm) {
   // The last axis of more than one element, before and after.
@@ -267,6 +269,7 @@ bool reads_in_order(const Fusion& f, NodeId view) {
       }
       return true;
     }
+    case OpKind::kUnpack: return n.i("transposed") == 0;
     default: return true;
   }
 }

@@ -82,7 +82,7 @@ class Fusion {
 };
 
 // ---- what the stages ask about nodes
-bool is_view(OpKind k);         // reshape, transpose, slice, broadcast_to
+bool is_view(OpKind k);         // reshape, transpose, slice, broadcast_to, unpack
 bool is_costly(const Node& n);  // transcendental: tens of instructions
 bool keeps_last_axis(const Shape& from, const std::vector<int64_t>& perm);
 // Neighbouring lanes of the result read neighbouring elements of the operand.

@@ -108,5 +108,41 @@ TEST_F(CarryingArtifact, E_UnpackedWhileLoading) {
     EXPECT_TRUE(c.unpack.empty() || c.dims == (std::vector<int64_t>{kStackWidth, kStackWidth})) << c.hash;
 }
 
+// Tied embeddings: a table that is gathered from and, transposed, multiplied by. Its panels serve both, without a kernel that makes it
+// dense.
+TEST_F(CarryingArtifact, E_TiedTableIsStoredOnce) {
+  constexpr int64_t kWords = 1001, kWidth = 48;
+  Module m;
+  Entry& e = m.add_entry("main");
+  e.graph = std::make_unique<Graph>(&m, "main");
+  Graph& g = *e.graph;
+  Maker k(g);
+  const ValueId ids = g.add_input(Type::tensor(DType::kI64, {7}));
+  const ValueId table = k.constant(uniform(DType::kF32, {kWords, kWidth}, 5));
+  const ValueId rows = k.op(OpKind::kTanh, {k.op(OpKind::kGather, {table, ids}, {{"axis", int64_t(0)}})});
+  g.set_outputs({rows, k.op(OpKind::kMatMul, {rows, table}, {{"transpose_b", int64_t(1)}})});
+  e.args = {{"ids", {}}};
+  e.results = {{"rows", {}}, {"scores", {}}};
+  compile_artifact(m, {"cpu:x86-64-v3", "cpu:vm", "cuda-emu:sm_80"}, path_, true);
+  auto a = Artifact::open(path_);
+  ASSERT_TRUE(a.ok()) << a.error().str();
+  EXPECT_LE((*a)->weight_bytes(), 4 * kWords * kWidth * 11 / 10);
+  const std::vector<Tensor> in{uniform(DType::kI64, {7}, 9, 0, kWords)};
+  const std::vector<Tensor> want = must_eval(m, "main", in);
+  for (const auto& [target, device] : {std::pair{"cpu:x86-64-v3", "cpu"}, {"cpu:vm", "cpu"}, {"cuda-emu:sm_80", "cuda-emu"}}) {
+    LoadOptions options;
+    options.target = target;
+    options.allow_interpreter = true;
+    auto loaded = load_executable(**a, *open_device(device), options);
+    ASSERT_TRUE(loaded.ok()) << loaded.error().str();
+    EXPECT_LE((*loaded)->counts().total(), 2) << target;
+    auto s = Session::create(*loaded);
+    ASSERT_TRUE(s.ok());
+    const std::vector<Tensor> got = must_run(**s, "main", in);
+    ASSERT_EQ(got.size(), 2u);
+    for (size_t i = 0; i < 2; ++i) EXPECT_EQ(far_apart(got[i], want[i], 1e-4, 1e-5), "") << target << " output " << i;
+  }
+}
+
 }  // namespace
 }  // namespace nnc
