@@ -83,7 +83,9 @@ Result<CompiledProgram> compile_for_target(const Module& module, const Target& t
   LowerOptions lower;
   lower.league = options.league;
   NNC_ASSIGN(PlannedProgram planned, plan_module(*out.module, target, lower));
-  report(options, "plan", cat(planned.kernels.size(), " kernels"));
+  report(options, "fuse", join(planned.skeletons, ", ", [](const auto& s) { return cat(s.second, " ", s.first); }));
+  const size_t entries = planned.program.entries.size();
+  report(options, "plan", cat(planned.kernels.size(), " distinct kernels, ", entries, entries == 1 ? " entry" : " entries"));
   out.program = std::move(planned.program);
   out.constants = std::move(planned.constants);
   out.skeletons = std::move(planned.skeletons);

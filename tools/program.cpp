@@ -93,16 +93,22 @@ Result<CompiledProgram> compile_module(const Module& module, const Target& targe
                                        PhaseTimes* times) {
   Stopwatch watch;
   CompileOptions compile = build.compile;
+  const size_t before = nodes_of(module);
   size_t groups = 0;
-  std::string kernels = "0";
-  double optimize = 0, plan = 0;
+  std::string kernels;
+  double optimize = 0;
   compile.pipeline.after_each = [&](const PassReport&, const Module& m) {
     optimize += watch.take();
     groups = nodes_of(m);
   };
   compile.progress = [&](std::string_view phase, std::string_view detail) {
-    if (phase == "plan") {
-      plan = watch.take();
+    if (phase == "fuse") {
+      times->optimize += optimize;
+      console.phase("fuse", cat(before, " -> ", groups), detail, optimize);
+    } else if (phase == "plan") {
+      const double plan = watch.take();
+      times->plan += plan;
+      console.phase("plan", target.name, detail, plan);
     } else {
       kernels = detail;
       console.begin("kernels", target.name);
@@ -114,20 +120,10 @@ Result<CompiledProgram> compile_module(const Module& module, const Target& targe
   compile.host.cancelled = interrupted;
   const FinishesUnits finishes;
   console.begin("optimize", target.name);
-  const size_t before = nodes_of(module);
   NNC_ASSIGN(CompiledProgram out, compile_for_target(module, target, compile));
   if (interrupted()) return Error(Code::kLimit, "the compilation was cancelled");
   const double native = watch.take();
-  std::string heroes;
-  for (const auto& [skeleton, n] : out.skeletons) append(heroes, heroes.empty() ? "" : ", ", n, " ", skeleton);
-  console.phase("fuse", cat(before, " -> ", groups), heroes, optimize);
-  console.phase("plan", target.name,
-                cat(out.program.kernels.size(), " distinct kernels, ", out.program.entries.size(),
-                    out.program.entries.size() == 1 ? " entry" : " entries"),
-                plan);
   if (!out.units.empty()) console.phase("kernels", target.name, kernels, native);
-  times->optimize += optimize;
-  times->plan += plan;
   times->kernels += native;
   return out;
 }

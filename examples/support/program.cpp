@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 
 #include "codegen/api/device.h"
 #include "codegen/api/load.h"
@@ -15,24 +16,34 @@ namespace nnc::example {
 
 Result<CommandLine> parse_command_line(int argc, char** argv, std::string_view about, const std::vector<std::string>& own) {
   CommandLine out;
-  const Error usage =
-      Error(Code::kUsage, std::string(about))
-          .with(cat("usage: ", argc > 0 ? argv[0] : "program", " --model M.onnx|M.nnb [--device cpu|cuda-emu] [--dump-input F.npz]",
-                    join(own, "", [](const std::string& f) { return cat(" [--", f, " X]"); }), " FILE"));
+  const std::string usage =
+      cat("usage: ", argc > 0 ? argv[0] : "program", " --model M.onnx|M.nnb [--device cpu|cuda-emu] [--dump-input F.npz]",
+          join(own, "", [](const std::string& f) { return cat(" [--", f, " X]"); }), " FILE");
+  const auto wrong = [&usage](std::string what) { return Error(Code::kUsage, std::move(what)).with(usage); };
+  if (argc == 2 && (std::string_view(argv[1]) == "--help" || std::string_view(argv[1]) == "-h")) {
+    std::printf("%s\n%s\n", std::string(about).c_str(), usage.c_str());
+    std::exit(0);
+  }
   std::map<std::string, std::string*> flags = {{"--model", &out.model}, {"--device", &out.device}, {"--dump-input", &out.dump_input}};
   for (const std::string& f : own) flags[cat("--", f)] = &out.more[f];
   for (int k = 1; k < argc; ++k) {
     const std::string word = argv[k];
     if (const auto flag = flags.find(word); flag != flags.end()) {
-      if (++k == argc) return usage;
+      if (++k == argc) return wrong(cat(word, " needs a value"));
       *flag->second = argv[k];
-    } else if (!word.starts_with("--") && out.file.empty()) {
+    } else if (word.starts_with("--")) {
+      std::vector<std::string> known;
+      for (const auto& [name, value] : flags) known.push_back(name);
+      const std::string close = nearest(word, known);
+      return wrong(cat("there is no flag ", quote(word), close.empty() ? "" : cat("; did you mean ", close, "?")));
+    } else if (out.file.empty()) {
       out.file = word;
     } else {
-      return usage;
+      return wrong(cat("one file at a time, not ", quote(out.file), " and ", quote(word)));
     }
   }
-  if (out.model.empty() || out.file.empty()) return usage;
+  if (out.model.empty()) return wrong("--model M.onnx or --model M.nnb is missing");
+  if (out.file.empty()) return wrong("the file is missing");
   return out;
 }
 

@@ -130,7 +130,12 @@ TEST_F(Programs, ReadtextReads) {
 
 TEST_F(Programs, WrongWordsAndFiles) {
   EXPECT_EQ(run("speech", {}).exit_code, 2);
-  EXPECT_NE(run("speech", {"--modle", "x", "y"}).err.find("usage:"), std::string::npos);
+  const SpawnOutcome typo = run("speech", {"--modle", "x", "y"}), help = run("speech", {"--help"});
+  EXPECT_EQ(typo.exit_code, 2);
+  EXPECT_NE(typo.err.find("did you mean --model?"), std::string::npos) << typo.err;
+  EXPECT_NE(typo.err.find("usage:"), std::string::npos) << typo.err;
+  EXPECT_EQ(help.exit_code, 0);
+  EXPECT_NE(help.out.find("usage:"), std::string::npos) << help.out;
   EXPECT_EQ(run("filetype", {"--model", "none.onnx", path("none")}).exit_code, 8);
   ASSERT_TRUE(write_file_atomic(path("no.png"), bytes_of("no picture")).ok());
   EXPECT_EQ(run("readtext", {"--model", "none.onnx", path("no.png")}).exit_code, 3);
