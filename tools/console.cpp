@@ -199,6 +199,11 @@ void Console::error(const Error& e) {
   // Lines that all come indented are not indented again.
   if (std::ranges::all_of(shown.context, [](const std::string& line) { return line.starts_with("  "); }))
     for (std::string& line : shown.context) line.erase(0, 2);
+  // Every failure names what to type next; where it does not itself, the page of its code does.
+  const bool helps = std::ranges::any_of(shown.context, [](const std::string& line) {
+    return line.find("try:") != line.npos || line.find("nnc ") != line.npos || line.find("did you mean") != line.npos;
+  });
+  if (!helps) shown.context.push_back(cat("more: nnc explain ", code));
   const std::string rest = printable(shown.str().substr(code.size()));  // ": message" and the lines below
   const std::string head = cat("error[", code, "]");
   write_err(cat(err_color_ ? styled("1", head) : head, rest, "\n"));

@@ -7,7 +7,9 @@
 
 #include <unistd.h>
 
+#include "ir/support/check_hook.h"
 #include "tools/command.h"
+#include "tools/crash.h"
 #include "tools/interrupt.h"
 
 namespace {
@@ -21,15 +23,20 @@ void out_of_memory() {
 }
 
 // A failed check has printed what it found.
-void internal_error(int) { ::_exit(70); }
+constexpr int kInternal = 70;
+void internal_error(int) { ::_exit(kInternal); }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   std::set_terminate(out_of_memory);
   std::signal(SIGABRT, internal_error);
+  nnc::set_check_hook(nnc::tool::report_crash);
   nnc::tool::catch_interrupts();
   const std::vector<std::string> words(argv + 1, argv + argc);
   nnc::tool::Console console(nnc::tool::process_terminal());
-  return nnc::tool::run_tool(words, console);
+  nnc::tool::remember_words(words);
+  const int code = nnc::tool::run_tool(words, console);
+  if (code == kInternal) nnc::tool::report_crash("an error that is told as internal");
+  return code;
 }

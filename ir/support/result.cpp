@@ -1,7 +1,9 @@
 #include "ir/support/result.h"
 
+#include <atomic>
 #include <cstdio>
 
+#include "ir/support/check_hook.h"
 #include "ir/support/text.h"
 
 namespace nnc {
@@ -43,9 +45,18 @@ std::string Error::str() const {
   return out;
 }
 
+namespace {
+std::atomic<CheckHook> check_hook{nullptr};
+}  // namespace
+
+void set_check_hook(CheckHook hook) { check_hook.store(hook); }
+
 void check_failed(const char* condition, const char* message, const char* file, int line) {
   std::fprintf(stderr, "nnc: internal error: %s (%s) at %s:%d\n", message, condition, file, line);
   std::fflush(stderr);
+  // Taken away before the call: a check that fails in the hook only stops.
+  if (const CheckHook hook = check_hook.exchange(nullptr); hook != nullptr)
+    hook(cat(message, " (", condition, ") at ", file, ":", line).c_str());
   std::abort();
 }
 

@@ -99,6 +99,29 @@ TEST_F(Screens, WhatCanBeKnownBeforeIsSaidBefore) {
   for (const FolderEntry& e : *left) EXPECT_FALSE(says(e.name, ".tmp")) << e.name;
 }
 
+TEST_F(Screens, EveryFailureNamesWhatToType) {
+  put("broken.onnx", "this is no protobuf");
+  const std::string model = adder();
+  const std::vector<std::vector<std::string>> wrong = {{"run", path("broken.onnx")},
+                                                       {"run", path("none.onnx")},
+                                                       {"run", model},
+                                                       {"run", model, "--dim", "batch"},
+                                                       {"run", model, "--threads", "two"},
+                                                       {"run", model, "-i", "x=@" + path("none.npy")},
+                                                       {"run", model, "-i", "x=f32[2,4]"},
+                                                       {"dump", model, "--plan", "--groups"},
+                                                       {"compile", path("none.nnb")},
+                                                       {"trust", model},
+                                                       {"completion", "tcsh"}};
+  for (const std::vector<std::string>& words : wrong) {
+    const Outcome o = run(words);
+    EXPECT_NE(o.code, 0) << join(words, " ");
+    EXPECT_TRUE(says(o.err, "try: ") || says(o.err, "nnc explain NNC-") || says(o.err, "did you mean") || says(o.err, "shells:"))
+        << join(words, " ") << "\n"
+        << o.err;
+  }
+}
+
 TEST_F(Screens, AFullStandardOutputIsAnError) {
   std::string err;
   Terminal t{[](std::string_view) {}, [&err](std::string_view s) { err += s; }};
