@@ -39,8 +39,9 @@ const std::vector<Command>& table() {
        "compiles a model into an artifact",
        "nnc compile model.onnx -o model.nnb\n"
        "nnc compile model.onnx --target cpu,cpu:vm --dim batch=1..32@8 -o model.nnb\n"
+       "nnc compile model.onnx --emit ir,source -o model.nnb\n"
        "nnc compile vad.onnx --profile '16k;input.1=576;value:sr=16000' --profile '8k;input.1=288;value:sr=8000' -o vad.nnb",
-       {"output", "dim", "profile", "rename-dim", "entry", "limit", "target", "level", "league", "require", "no-cache"},
+       {"output", "dim", "profile", "rename-dim", "entry", "limit", "target", "level", "league", "require", "no-cache", "emit"},
        compile_command},
       {"bench",
        "",

@@ -6,6 +6,7 @@
 #include "runtime/trust.h"
 #include "tools/command.h"
 #include "tools/document.h"
+#include "tools/emit_files.h"
 #include "tools/plan_facts.h"
 #include "tools/program.h"
 
@@ -76,6 +77,10 @@ Result<int> compile_command(const Arguments& a, Console& console) {
     NNC_TRY(check_writable(path));
   else if (console.json())
     return Error(Code::kUsage, "--json and -o - both want standard output").with("try: -o FILE.nnb");
+  EmitKinds emit;
+  if (a.has("emit")) { NNC_ASSIGN(emit, parse_emit(a.text("emit"))); }
+  if (a.has("emit") && path == "-")
+    return Error(Code::kUsage, "--emit needs the name of the artifact for its folder").with("try: -o FILE.nnb");
   PhaseTimes times;
   NNC_ASSIGN(const auto module, prepare_module(model, options, build, {}, console, &times));
   std::vector<CompiledProgram> programs;
@@ -109,6 +114,10 @@ Result<int> compile_command(const Arguments& a, Console& console) {
     console.note(said);
   else
     console.print(cat(said, "\n"));
+  if (a.has("emit")) {
+    NNC_ASSIGN(const int64_t files, emit_files(cat(path, ".d"), emit, contents.graph, programs));
+    console.print(cat("  wrote ", path, ".d  ", files, " files\n"));
+  }
   if (!console.json()) return 0;
   JsonWriter w = begin_document("compile", a);
   w.field("model", model.path)

@@ -43,6 +43,7 @@ constexpr Flag kFlags[] = {
     {"without-features", 0, FlagKind::kRepeat, "LIST",
      "run, bench of an artifact: what the processor is taken not to have, as on another machine: avx512f,fma", ""},
     {"no-cache", 0, FlagKind::kSwitch, "", "compile every kernel anew", ""},
+    {"emit", 0, FlagKind::kValue, "LIST", "also into ARTIFACT.d: ir (graph, plans, kernels), source (C++, CUDA), code (.so, .cubin)", ""},
     // bench
     {"runs", 0, FlagKind::kValue, "N", "timed runs per row (as many as fit into --seconds, at least 10)", ""},
     {"warm-up", 0, FlagKind::kValue, "N", "runs before timing starts (3)", ""},

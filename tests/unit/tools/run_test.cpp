@@ -91,6 +91,19 @@ TEST_F(Runs, ModelsAndArtifactsThroughPipes) {
   EXPECT_TRUE(read("z.npy").same_bits(y_));
 }
 
+TEST_F(Runs, EmitWritesWhatWasMadeOnTheWay) {
+  const std::string model = adder();
+  EXPECT_EQ(run({"compile", model, "-o", path("m.nnb"), "--emit", "ir,assembler"}).code, 2);
+  const Outcome o = run({"compile", model, "-o", path("m.nnb"), "--target", "cpu:x86-64-v3,cpu:vm", "--emit", "ir,source,code"});
+  ASSERT_EQ(o.code, 0) << o.err;
+  EXPECT_TRUE(says(o.out, "m.nnb.d  7 files")) << o.out;
+  EXPECT_TRUE(says(get("m.nnb.d/graph.nnir"), "relu"));
+  EXPECT_TRUE(says(get("m.nnb.d/cpu-vm.plan"), "plan 1 target \"cpu:vm\""));
+  EXPECT_TRUE(get("m.nnb.d/cpu-x86-64-v3.kernels").starts_with("kernel @"));
+  EXPECT_TRUE(says(get("m.nnb.d/cpu-x86-64-v3-0.cpp"), "task0"));
+  EXPECT_EQ(get("m.nnb.d/cpu-x86-64-v3-0.so").substr(1, 3), "ELF");
+}
+
 TEST_F(Runs, FolderBringsItsExpectations) {
   const std::string model = adder();
   make_folder("data");
