@@ -55,6 +55,16 @@ std::vector<std::string> candidates() {
   return out;
 }
 
+// NVRTC opens its builtins by their name alone, which the loader finds in a toolkit but not in Python's wheel. A library that is open
+// already is found by that name wherever it lies.
+void open_builtins(const Api& api) {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<const void*>(api.version), &info) == 0 || info.dli_fname == nullptr) return;
+  const std::string_view path = info.dli_fname;
+  const std::string beside = cat(path.substr(0, path.rfind('/') + 1), "libnvrtc-builtins.so.", api.major, ".", api.minor);
+  if (path.starts_with('/')) dlopen(beside.c_str(), RTLD_LAZY | RTLD_LOCAL);  // where it is not, NVRTC's own message says so
+}
+
 Result<std::unique_ptr<Api>> open(const std::string& path, std::string* why) {
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) {
@@ -72,6 +82,7 @@ Result<std::unique_ptr<Api>> open(const std::string& path, std::string* why) {
   if (api->version(&api->major, &api->minor) != kSuccess) return Error(Code::kNoCompiler, cat(path, " does not say which version it is"));
   if (api->major < kOldest)
     return Error(Code::kNoCompiler, cat(path, " is NVRTC ", api->major, ".", api->minor, ", needed is ", kOldest, " or newer"));
+  open_builtins(*api);
   return api;
 }
 
