@@ -159,22 +159,36 @@ Result<std::vector<EvalTensor>> Interpreter::run_region(const Graph& region, std
   return run_body(region, std::move(args), false);
 }
 
+// Arguments on carriers. Anchored, a float argument may be given as f64: what an earlier run gave.
+std::vector<EvalTensor> Interpreter::carried(const Graph& graph, std::span<const Tensor> args) const {
+  std::vector<EvalTensor> out;
+  for (size_t k = 0; k < args.size(); ++k) {
+    out.push_back(EvalTensor::from(args[k]));
+    if (!options_.anchored || k >= graph.inputs().size() || args[k].dtype() != DType::kF64) continue;
+    const DType wanted = graph.type(graph.inputs()[k]).dtype;
+    if (is_float(wanted)) out.back().dtype = wanted;
+  }
+  return out;
+}
+
 Result<std::vector<Tensor>> Interpreter::run_entry(std::string_view name, std::span<const Tensor> args) {
-  std::vector<EvalTensor> inputs;
-  for (const Tensor& t : args) inputs.push_back(EvalTensor::from(t));
   std::vector<std::string> reasons;
   std::optional<Error> first;
   for (const auto& entry : module_.entries) {
     if (entry->name != name) continue;
     const Graph& graph = *entry->graph;
+    std::vector<EvalTensor> inputs = carried(graph, args);
     if (Status fits = start(graph, inputs); !fits.ok()) {
       reasons.push_back(cat("profile ", quote(entry->profile), ": ", fits.error().message));
       if (!first) first = std::move(fits).error();
       continue;
     }
-    NNC_ASSIGN(const std::vector<EvalTensor> outputs, run_body(graph, std::move(inputs), true));
+    NNC_ASSIGN(std::vector<EvalTensor> outputs, run_body(graph, std::move(inputs), true));
     std::vector<Tensor> results;
-    for (const EvalTensor& t : outputs) results.push_back(t.to_tensor());
+    for (EvalTensor& t : outputs) {
+      if (options_.anchored && t.floating()) t.dtype = DType::kF64;
+      results.push_back(t.to_tensor());
+    }
     return results;
   }
   if (!first) {

@@ -48,7 +48,7 @@ struct EvalContext {
 };
 
 struct EvalOptions {
-  bool anchored = false;  // keep floats in f64 between ops
+  bool anchored = false;  // keep floats in f64 between ops, casts between float types included; what rounds by meaning (quantize) does
   Limits limits;          // elements, bytes, loop trips
   // Called after each node of the entry's graph (not in regions) with its results.
   std::function<void(NodeId, std::span<const EvalTensor>)> trace;
@@ -59,7 +59,7 @@ class Interpreter {
   Interpreter(const Module& module, EvalOptions options = {});
   // Runs one entry graph. Binds input symbols from the inputs' extents; wrong dtype, rank or extent is Code::kBadInput naming the argument.
   Result<std::vector<EvalTensor>> run(const Graph& graph, std::vector<EvalTensor> inputs);
-  // Chooses the profile of the entry that fits, runs it.
+  // Chooses the profile of the entry that fits, runs it. Anchored, float results are f64, and float arguments may be.
   Result<std::vector<Tensor>> run_entry(std::string_view name, std::span<const Tensor> args);
   // One node on given operands; every symbol of its types must have a value. Constant folding calls it without a run.
   Result<std::vector<EvalTensor>> run_node(const Graph& graph, NodeId id, std::span<const EvalTensor* const> operands);
@@ -72,6 +72,7 @@ class Interpreter {
 
  private:
   using Stored = std::shared_ptr<const EvalTensor>;
+  std::vector<EvalTensor> carried(const Graph& graph, std::span<const Tensor> args) const;
   Status start(const Graph& graph, std::span<const EvalTensor> inputs);
   Status bind_inputs(const Graph& graph, std::span<const EvalTensor> inputs);
   Status bind_region_args(const Graph& region, std::span<const EvalTensor> args);

@@ -33,7 +33,10 @@ constexpr Flag kFlags[] = {
     {"entry", 0, FlagKind::kValue, "NAME", "which entry runs (main)", ""},
     {"limit", 0, FlagKind::kRepeat, "NAME=N", "changes a resource limit: nodes=2000000", ""},
     // how it is compiled and where it runs
-    {"target", 0, FlagKind::kRepeat, "LIST", "what code is made for: cpu, cpu:x86-64-v4, cpu:vm, cuda:sm_80,sm_90, cuda-emu:sm_80", ""},
+    {"target", 0, FlagKind::kRepeat, "LIST",
+     "what code is made for: cpu, cpu:x86-64-v4, cpu:vm, cuda:sm_80,sm_90, cuda-emu:sm_80; run: also eval, the reference interpreter, and "
+     "eval:f64, which keeps all floats in f64",
+     ""},
     {"device", 0, FlagKind::kValue, "NAME", "where it runs (cpu)", "cpu|cuda-emu|cuda"},
     {"threads", 0, FlagKind::kRepeat, "N", "threads of the cpu device (as many as the process may use); bench: 1,2 runs both", ""},
     {"level", 'O', FlagKind::kValue, "0|1|2", "optimisation: 0 as imported, 1 simplified, 2 fused (2)", "0|1|2"},

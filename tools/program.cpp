@@ -6,6 +6,7 @@
 #include "codegen/api/device.h"
 #include "codegen/api/load.h"
 #include "ir/base/cpu_features.h"
+#include "ir/eval.h"
 #include "ir/support/text.h"
 #include "runtime/thread_pool.h"
 #include "tools/command.h"
@@ -158,9 +159,34 @@ Status check_requirements(const Arguments& a, const Executable& executable) {
 
 namespace {
 
+// The module of a model file; then the inputs that nobody gave.
+Result<std::unique_ptr<Module>> module_and_inputs(Console& console, const BuildOptions& build, int64_t seed, Prepared* out,
+                                                  Budget& budget) {
+  const Interface& interface = out->model.interface;
+  // Values of random inputs wait for the module, which knows how large an index may be; their sizes do not.
+  const std::map<std::string, int64_t> sizes = typical_sizes(out->options.dims);
+  GivenInputs shaped = out->given;
+  Console quiet(Terminal{[](std::string_view) {}, [](std::string_view) {}});
+  NNC_TRY(make_inputs(shaped, interface, sizes, {}, static_cast<uint64_t>(seed), quiet, budget));
+  NNC_ASSIGN(auto module, prepare_module(out->model, out->options, build, shaped.tensors(), console, &out->times));
+  NNC_TRY(make_inputs(out->given, interface, sizes, index_limits(*module), static_cast<uint64_t>(seed), console, budget));
+  return module;
+}
+
+// What files and flags give, before anything is compiled.
+Result<Prepared> prepare_given(const Arguments& a, Console& console, const PrepareRequest& request, Budget& budget) {
+  Prepared out;
+  NNC_ASSIGN(out.model, open_model(a.positionals[0], a, budget.limits()));
+  NNC_ASSIGN(out.options, model_options(a, out.model.interface, true));
+  for (const auto& [name, size] : request.dims) out.options.dims[name] = DimSpec::size(size);
+  NNC_ASSIGN(out.given, read_inputs(a, out.model.interface, console, budget));
+  if (a.has("expect")) { NNC_ASSIGN(out.given.expected, read_expected(a, out.model.interface, console, budget)); }
+  NNC_TRY(check_outputs(a, out.model.interface));
+  return out;
+}
+
 Status build_model(const Arguments& a, Console& console, const std::shared_ptr<Device>& device, int64_t seed, Prepared* out,
                    Budget& budget) {
-  const Interface& interface = out->model.interface;
   if (a.has("without-features"))
     return Error(Code::kUsage, cat("--without-features is for artifacts; ", quote(out->model.path), " is a model: say --target"));
   NNC_ASSIGN(const BuildOptions build, build_options(a, default_target(a.text("device", "cpu"))));
@@ -168,13 +194,7 @@ Status build_model(const Arguments& a, Console& console, const std::shared_ptr<D
   if (!device->runs(target.name))
     return Error(Code::kIncompatible, cat("the device ", quote(device->name()), " does not run programs for ", target.name))
         .with(cat("try: --device ", target.name.substr(0, target.name.find(':'))));
-  // Values of random inputs wait for the module, which knows how large an index may be; their sizes do not.
-  const std::map<std::string, int64_t> sizes = typical_sizes(out->options.dims);
-  GivenInputs shaped = out->given;
-  Console quiet(Terminal{[](std::string_view) {}, [](std::string_view) {}});
-  NNC_TRY(make_inputs(shaped, interface, sizes, {}, static_cast<uint64_t>(seed), quiet, budget));
-  NNC_ASSIGN(const auto module, prepare_module(out->model, out->options, build, shaped.tensors(), console, &out->times));
-  NNC_TRY(make_inputs(out->given, interface, sizes, index_limits(*module), static_cast<uint64_t>(seed), console, budget));
+  NNC_ASSIGN(const auto module, module_and_inputs(console, build, seed, out, budget));
   out->target = target.name;
   NNC_ASSIGN(const CompiledProgram compiled, compile_module(*module, target, build, console, &out->times));
   Stopwatch watch;
@@ -240,16 +260,9 @@ Status load_artifact(const Arguments& a, Console& console, const std::shared_ptr
 }  // namespace
 
 Result<Prepared> prepare(const Arguments& a, Console& console, const PrepareRequest& request) {
-  Prepared out;
   NNC_ASSIGN(const Limits limits, limits_from(a));
-  NNC_ASSIGN(out.model, open_model(a.positionals[0], a, limits));
-  const Interface& interface = out.model.interface;
-  NNC_ASSIGN(out.options, model_options(a, interface, true));
-  for (const auto& [name, size] : request.dims) out.options.dims[name] = DimSpec::size(size);
   Budget budget(limits);
-  NNC_ASSIGN(out.given, read_inputs(a, interface, console, budget));
-  if (a.has("expect")) { NNC_ASSIGN(out.given.expected, read_expected(a, interface, console, budget)); }
-  NNC_TRY(check_outputs(a, interface));
+  NNC_ASSIGN(Prepared out, prepare_given(a, console, request, budget));
   NNC_ASSIGN(const int64_t seed, a.integer("seed", 0, 0, INT64_MAX));
   NNC_ASSIGN(std::shared_ptr<Device> device, make_device(a, request.threads));
 
@@ -268,6 +281,42 @@ Result<Prepared> prepare(const Arguments& a, Console& console, const PrepareRequ
     NNC_CHECK(found != out.given.inputs.end(), "every input of the entry is one of the model");
     out.arguments.push_back(found->second.tensor);
   }
+  return out;
+}
+
+bool wants_interpreter(const Arguments& a) {
+  return std::ranges::any_of(a.all("target"), [](const std::string& t) { return t == "eval" || t.starts_with("eval:"); });
+}
+
+Result<Evaluated> evaluate(const Arguments& a, Console& console) {
+  Evaluated out;
+  Prepared& p = out.prepared;
+  p.target = a.text("target");
+  if (a.all("target").size() > 1 || (p.target != "eval" && p.target != "eval:f64"))
+    return Error(Code::kUsage, cat("target ", quote(p.target), " of the interpreter")).with("targets: eval, eval:f64, alone");
+  for (const std::string_view flag : {"device", "require"})
+    if (a.has(flag)) return Error(Code::kUsage, cat("--", flag, " says how compiled code runs; --target ", p.target, " compiles nothing"));
+  NNC_ASSIGN(const Limits limits, limits_from(a));
+  Budget budget(limits);
+  NNC_ASSIGN(p, prepare_given(a, console, {}, budget));
+  p.target = a.text("target");
+  NNC_TRY(require_onnx(p.model, cat("--target ", p.target)));
+  NNC_ASSIGN(const int64_t seed, a.integer("seed", 0, 0, INT64_MAX));
+  BuildOptions build;
+  build.compile.level = build.compile.pipeline.level = 0;
+  build.compile.pipeline.limits = limits;
+  NNC_ASSIGN(const auto module, module_and_inputs(console, build, seed, &p, budget));
+  const Entry& entry = *module->entries.front();
+  p.entry = a.text("entry", entry.name);
+  for (const ArgBinding& arg : entry.args) p.arguments.push_back(p.given.inputs.at(arg.name).tensor);
+  EvalOptions options;
+  options.anchored = p.target == "eval:f64";
+  options.limits = limits;
+  Stopwatch watch;
+  console.begin("run", p.target);
+  NNC_ASSIGN(std::vector<Tensor> results, Interpreter(*module, options).run_entry(p.entry, p.arguments));
+  out.seconds = watch.take();
+  for (size_t k = 0; k < results.size(); ++k) out.outputs.push_back({entry.results[k].name, std::move(results[k])});
   return out;
 }
 

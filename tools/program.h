@@ -64,6 +64,15 @@ struct PrepareRequest {
 };
 Result<Prepared> prepare(const Arguments& a, Console& console, const PrepareRequest& request = {});
 
+// --target eval, or eval:f64: the reference interpreter instead of a compiled program.
+bool wants_interpreter(const Arguments& a);
+struct Evaluated {
+  Prepared prepared;                 // without an executable
+  std::vector<NamedTensor> outputs;  // of eval:f64, floats are f64
+  double seconds = 0;
+};
+Result<Evaluated> evaluate(const Arguments& a, Console& console);
+
 // --threads of commands that take one number.
 Result<int> threads_from(const Arguments& a);
 

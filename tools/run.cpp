@@ -110,10 +110,61 @@ void show_verdicts(const std::vector<Verdict>& verdicts, Console& console) {
   console.print(table.str());
 }
 
-void write_document(const Arguments& a, const Prepared& p, const std::vector<NamedTensor>& outputs, const std::vector<Verdict>& verdicts,
-                    const CodeCounts& n, double seconds, Console& console) {
+// A call and what it gave.
+struct Call {
+  Prepared prepared;
+  std::vector<NamedTensor> outputs;
+  CodeCounts counts;
+  std::string device = "eval";
+  double seconds = 0;
+};
+
+Result<Call> call_compiled(const Arguments& a, Console& console) {
+  Call out;
+  PrepareRequest request;
+  NNC_ASSIGN(request.threads, threads_from(a));
+  NNC_ASSIGN(out.prepared, prepare(a, console, request));
+  const Prepared& p = out.prepared;
+  NNC_ASSIGN(const std::unique_ptr<Session> session, Session::create(p.executable));
+  Stopwatch watch;
+  console.begin("run", p.target);
+  const Interruptible interruptible(*session);
+  NNC_ASSIGN(std::vector<Tensor> results, session->run(p.entry, p.arguments));
+  out.seconds = watch.take();
+  const Program& program = p.executable->program();
+  const auto entry = std::ranges::find(program.entries, p.entry, &PlanEntry::name);
+  for (const PlanArg& result : entry->results)
+    if (result.state < 0) out.outputs.push_back({result.name, std::move(results[out.outputs.size()])});
+  out.counts = p.executable->counts(p.entry);
+  out.device = p.executable->device()->name();
+  return out;
+}
+
+Result<Call> call(const Arguments& a, Console& console) {
+  if (!wants_interpreter(a)) return call_compiled(a, console);
+  NNC_ASSIGN(Evaluated e, evaluate(a, console));
+  Call out;
+  out.prepared = std::move(e.prepared);
+  out.outputs = std::move(e.outputs);
+  out.seconds = e.seconds;
+  return out;
+}
+
+// Answers in f64 are compared with what is expected of the model's own dtypes.
+void widen_floats(std::vector<NamedTensor>& expected) {
+  for (NamedTensor& t : expected) {
+    if (!is_float(t.tensor.dtype()) || t.tensor.dtype() == DType::kF64) continue;
+    Tensor wide(DType::kF64, t.tensor.dims());
+    for (int64_t i = 0; i < wide.count(); ++i) store_f64(DType::kF64, wide.data(), i, t.tensor.f64(i));
+    t.tensor = std::move(wide);
+  }
+}
+
+void write_document(const Arguments& a, const Call& c, const std::vector<Verdict>& verdicts, Console& console) {
+  const Prepared& p = c.prepared;
+  const CodeCounts& n = c.counts;
   JsonWriter w = begin_document("run", a);
-  w.field("model", p.model.path).field("target", p.target).field("device", p.executable->device()->name()).field("entry", p.entry);
+  w.field("model", p.model.path).field("target", p.target).field("device", c.device).field("entry", p.entry);
   w.key("steps").object().field("native", n.native).field("vm", n.vm).field("host", n.host).field("library", n.library).end();
   w.key("seconds")
       .object()
@@ -122,7 +173,7 @@ void write_document(const Arguments& a, const Prepared& p, const std::vector<Nam
       .field("optimize", p.times.optimize)
       .field("plan", p.times.plan)
       .field("kernels", p.times.kernels);
-  w.field("load", p.times.load).field("run", seconds).end();
+  w.field("load", p.times.load).field("run", c.seconds).end();
   w.key("inputs").array();
   for (const auto& [name, in] : p.given.inputs)
     w.object()
@@ -132,7 +183,7 @@ void write_document(const Arguments& a, const Prepared& p, const std::vector<Nam
         .field("from", in.origin)
         .end();
   w.end().key("outputs").array();
-  for (const NamedTensor& o : outputs) {
+  for (const NamedTensor& o : c.outputs) {
     const Figures f = figures_of(o.tensor);
     w.object()
         .field("name", o.name)
@@ -170,34 +221,24 @@ Result<int> run_command(const Arguments& a, Console& console) {
   CompareTolerance tolerance;
   NNC_ASSIGN(tolerance.rtol, a.number("rtol", tolerance.rtol));
   NNC_ASSIGN(tolerance.atol, a.number("atol", tolerance.atol));
-  PrepareRequest request;
-  NNC_ASSIGN(request.threads, threads_from(a));
-  NNC_ASSIGN(const Prepared p, prepare(a, console, request));
-  NNC_ASSIGN(const std::unique_ptr<Session> session, Session::create(p.executable));
-  Stopwatch watch;
-  console.begin("run", p.target);
-  const Interruptible interruptible(*session);
-  NNC_ASSIGN(std::vector<Tensor> results, session->run(p.entry, p.arguments));
-  const double seconds = watch.take();
-
-  std::vector<NamedTensor> outputs;
-  const Program& program = p.executable->program();
-  const auto entry = std::ranges::find(program.entries, p.entry, &PlanEntry::name);
-  for (const PlanArg& result : entry->results)
-    if (result.state < 0) outputs.push_back({result.name, std::move(results[outputs.size()])});
-  const CodeCounts n = p.executable->counts(p.entry);
-  console.phase("run", p.target, cat("steps: ", counts_text(n, p.executable->device()->name())), seconds);
+  NNC_ASSIGN(const Call c, call(a, console));
+  const Prepared& p = c.prepared;
+  std::vector<NamedTensor> expected = p.given.expected;
+  if (p.target == "eval:f64") widen_floats(expected);
+  const bool compiled = p.executable != nullptr;
+  console.phase("run", p.target, compiled ? cat("steps: ", counts_text(c.counts, c.device)) : std::string("interpreted node by node"),
+                c.seconds);
   bool random = false;
   for (const auto& [name, in] : p.given.inputs) random |= in.origin.starts_with("random");
   if (random) console.note(cat("  random inputs: seed ", a.text("seed", "0")));
 
-  NNC_TRY(write_outputs(a, outputs, console));
-  NNC_ASSIGN(const std::vector<Verdict> verdicts, judge(tolerance, p.given.expected, outputs));
-  if (console.json()) write_document(a, p, outputs, verdicts, n, seconds, console);
+  NNC_TRY(write_outputs(a, c.outputs, console));
+  NNC_ASSIGN(const std::vector<Verdict> verdicts, judge(tolerance, expected, c.outputs));
+  if (console.json()) write_document(a, c, verdicts, console);
   if (!verdicts.empty())
     show_verdicts(verdicts, console);
   else if (!a.has("output"))
-    show_outputs(outputs, console);
+    show_outputs(c.outputs, console);
   const bool pass = std::ranges::all_of(verdicts, &Verdict::pass);
   return pass ? 0 : exit_code(Code::kMismatch);
 }

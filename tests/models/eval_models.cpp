@@ -1,23 +1,22 @@
 // Runs the stored cases of the model pack through importer, verifier and reference interpreter and compares with the stored answers: the
 // program that shows that models mean in the IR what they mean in ONNX Runtime. `eval_models [MODEL ...] [--target T] [--threads N]
-// [--level N] [--steps N] [--import-only] [--text]`; no MODEL: all; with a target (cpu, cpu:vm, ...) the models are compiled and run by the
-// runtime instead of interpreted. One module holds all profiles of a model. `--file M.onnx --in X.npz --expect Y.npz [--dim NAME=LO..HI
-// ...]` runs any one. Exit code 1 if one differs.
+// [--level N] [--steps N] [--pack F.json] [--save DIR] [--import-only] [--text]`; no MODEL: all. T is `eval` (the default), `eval:f64`
+// (floats stay f64 between ops, and results are f64), or a target that the models are compiled for and run on by the runtime. One module
+// holds all profiles of a model. --pack: other cases than those stored; --save: outputs are written, not compared. `--file M.onnx --in
+// X.npz
+// --expect Y.npz [--dim NAME=LO..HI ...]` runs any one. Exit code 1 if one differs.
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
-#include <cstring>
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "codegen/api/load.h"
+#include "codegen/emu_device/device.h"
 #include "frontend/onnx/importer.h"
-#include "ir/base/tensor_io.h"
 #include "ir/eval.h"
 #include "ir/support/file.h"
 #include "ir/support/text.h"
@@ -25,28 +24,15 @@
 #include "ir/verifier.h"
 #include "runtime/cpu_device.h"
 #include "runtime/session.h"
-#include "tests/json.h"
+#include "tests/models/host_steps.h"
+#include "tests/models/pack.h"
 
 namespace {
 
 using namespace nnc;
-using test::Json;
+using namespace nnc::test;
 
 constexpr int64_t kMaxFile = int64_t(4) << 30;
-
-template <class T> T must(Result<T> r, std::string_view what) {
-  if (r.ok()) return std::move(r).value();
-  std::fprintf(stderr, "%s: %s\n", std::string(what).c_str(), r.error().str().c_str());
-  std::exit(2);
-}
-
-std::map<std::string, Tensor> read_tensors(const std::string& path) {
-  const Bytes bytes = must(read_file(path, kMaxFile), path);
-  Budget budget;
-  std::map<std::string, Tensor> out;
-  for (NamedTensor& t : must(read_npz({bytes, path}, budget), path)) out[t.name] = std::move(t.tensor);
-  return out;
-}
 
 Tensor number_as(double v, DType dtype) {
   Tensor t(dtype, {});
@@ -73,46 +59,31 @@ ImportProfile read_profile(const std::string& name, const Json& j, const OnnxInt
   return p;
 }
 
-// |got - want| <= atol + rtol |want|; the largest difference in *worst.
-bool close(const Tensor& got, const Tensor& want, double rtol, double atol, double* worst) {
-  if (got.dims() != want.dims() || got.dtype() != want.dtype()) return false;
-  bool ok = true;
-  for (int64_t i = 0; i < want.count(); ++i) {
-    const double a = got.f64(i), b = want.f64(i), d = std::fabs(a - b);
-    if (!(d <= atol + rtol * std::fabs(b))) ok = false;
-    if (!(d <= *worst)) *worst = d;
-  }
-  return ok;
-}
-
-Tensor step_of(const Tensor& all, int64_t step) {
-  std::vector<int64_t> dims(all.dims().begin() + 1, all.dims().end());
-  Tensor t(all.dtype(), dims);
-  std::memcpy(t.data(), static_cast<const uint8_t*>(all.data()) + static_cast<size_t>(step) * t.bytes(), t.bytes());
-  return t;
-}
-
 struct Options {
-  int64_t steps = INT64_MAX;
+  CaseOptions cases;
   bool import_only = false, text = false;
-  std::string file, in, expect, target;
+  std::string file, in, expect, target = "eval", pack;
   int threads = 1, level = 2;
   std::map<std::string, DimSpec> dims;
 };
 
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+Result<std::shared_ptr<Device>> device_for(const Target& target, int threads) {
+  if (target.kind == TargetKind::kCudaEmu) return make_emu_device();
+  ThreadPoolOptions pool;
+  pool.threads = threads;
+  return make_cpu_device(pool);
 }
 
-// How an entry is run: by the interpreter, or compiled.
-using Runner = std::function<Result<std::vector<Tensor>>(std::string_view, std::span<const Tensor>)>;
-
+// How the first entry is run: by the interpreter, or compiled.
 Result<Runner> make_runner(const std::string& name, Module& module, const Options& options) {
-  if (options.target.empty()) {
-    return Runner([&module](std::string_view entry, std::span<const Tensor> args) {
-      Interpreter interpreter(module);
-      return interpreter.run_entry(entry, args);
-    });
+  const std::string entry = module.entries.front()->name;
+  if (options.target.starts_with("eval")) {
+    EvalOptions eval;
+    eval.anchored = options.target == "eval:f64";
+    if (!eval.anchored && options.target != "eval") return Error(Code::kUsage, cat("unknown target ", quote(options.target)));
+    // One interpreter for all runs: it keeps the constants on their carriers.
+    const auto interpreter = std::make_shared<Interpreter>(module, eval);
+    return Runner([interpreter, entry](std::span<const Tensor> args) { return interpreter->run_entry(entry, args); });
   }
   CompileOptions c;
   c.level = options.level;
@@ -120,57 +91,20 @@ Result<Runner> make_runner(const std::string& name, Module& module, const Option
   NNC_TRY(simplify_module(module, c));
   NNC_ASSIGN(const Target target, parse_target(options.target));
   NNC_ASSIGN(const CompiledProgram compiled, compile_for_target(module, target, c));
-  ThreadPoolOptions threads;
-  threads.threads = options.threads;
-  NNC_ASSIGN(std::shared_ptr<Device> device, make_cpu_device(threads));
+  const double seconds = seconds_since(start);
+  const auto loading = std::chrono::steady_clock::now();
+  NNC_ASSIGN(std::shared_ptr<Device> device, device_for(target, options.threads));
   NNC_ASSIGN(std::shared_ptr<const Executable> executable, load_compiled(compiled, device));
   const CodeCounts n = executable->counts();
   std::string skeletons;
   for (const auto& [skeleton, count] : compiled.skeletons) skeletons += cat(" ", skeleton, " ", count);
-  std::printf("      %-24s compiled in %.2f s: %zu kernels, %lld native steps, %lld vm, %lld host;%s\n", name.c_str(), seconds_since(start),
-              compiled.program.kernels.size(), static_cast<long long>(n.native), static_cast<long long>(n.vm),
-              static_cast<long long>(n.host), skeletons.c_str());
+  std::printf("      %-24s compiled in %.2f s, loaded in %.2f s: %zu kernels, %lld native steps, %lld vm, host %s;%s\n", name.c_str(),
+              seconds, seconds_since(loading), compiled.program.kernels.size(), static_cast<long long>(n.native),
+              static_cast<long long>(n.vm), host_steps_text(host_steps(compiled.program)).c_str(), skeletons.c_str());
+  NNC_TRY(check_host_steps(compiled.program));
   NNC_ASSIGN(std::unique_ptr<Session> session, Session::create(executable));
   std::shared_ptr<Session> shared = std::move(session);
-  return Runner([shared](std::string_view entry, std::span<const Tensor> args) { return shared->run(entry, args); });
-}
-
-bool run_case(const Module& module, const Runner& run, const std::string& root, const Json& c, const Options& options,
-              std::string* figures) {
-  const auto inputs = read_tensors(cat(root, "/", c["in"].text)), answers = read_tensors(cat(root, "/", c["out"].text));
-  const bool stream = c["kind"].text == "stream";
-  const int64_t steps = stream ? std::min(options.steps, static_cast<int64_t>(c["steps"].num())) : 1;
-  std::map<std::string, bool> per_step;
-  for (const Json& j : c["per_step"].items) per_step[j.text] = true;
-  std::map<std::string, Tensor> carried;
-  double worst = 0;
-  bool ok = true;
-  const Entry& entry = *module.entries.front();
-  for (int64_t s = 0; s < steps; ++s) {
-    std::vector<Tensor> args;
-    for (const ArgBinding& a : entry.args) {
-      if (const auto found = carried.find(a.name); found != carried.end())
-        args.push_back(found->second);
-      else
-        args.push_back(per_step[a.name] ? step_of(inputs.at(a.name), s) : inputs.at(a.name));
-    }
-    auto results = run(entry.name, args);
-    if (!results.ok()) {
-      *figures = cat("step ", s, ": ", results.error().str());
-      return false;
-    }
-    for (size_t k = 0; k < entry.results.size(); ++k) {
-      const Tensor& want = answers.at(entry.results[k].name);
-      ok &= close((*results)[k], stream ? step_of(want, s) : want, c["rtol"].num(), c["atol"].num(), &worst);
-    }
-    for (const auto& [from, to] : c["carry"].fields) {
-      for (size_t k = 0; k < entry.results.size(); ++k) {
-        if (entry.results[k].name == from) carried[to.text] = (*results)[k];
-      }
-    }
-  }
-  *figures = cat("max difference ", worst, steps > 1 ? cat(" over ", steps, " steps") : std::string());
-  return ok;
+  return Runner([shared, entry](std::span<const Tensor> args) { return shared->run(entry, args); });
 }
 
 // What of a module waits for the host or binds data while it runs.
@@ -205,6 +139,19 @@ std::unique_ptr<Module> import_and_verify(const std::string& name, const std::st
   return std::move(*module);
 }
 
+bool report(const std::string& name, const std::string& label, const Outcome& outcome, double seconds) {
+  std::printf("%s  %-24s %-16s %s (%.1f s)\n", outcome.ok ? "pass" : "FAIL", name.c_str(), label.c_str(), outcome.figures.c_str(), seconds);
+  std::fflush(stdout);
+  return outcome.ok;
+}
+
+Signature signature_of(const Module& module) {
+  Signature s;
+  for (const ArgBinding& a : module.entries.front()->args) s.args.push_back(a.name);
+  for (const auto& r : module.entries.front()->results) s.results.push_back(r.name);
+  return s;
+}
+
 // One model with its inputs and answers: `--file M.onnx --in X.npz --expect Y.npz [--dim NAME=LO..HI ...]`.
 int run_file(const Options& options) {
   const Bytes file = must(read_file(options.file, kMaxFile), options.file);
@@ -214,20 +161,51 @@ int run_file(const Options& options) {
   const auto module = import_and_verify(options.file, options.file, interface.nodes, import, options);
   if (module == nullptr) return 1;
   if (options.in.empty()) return 0;
-  const auto inputs = read_tensors(options.in), answers = read_tensors(options.expect);
-  std::vector<Tensor> args;
-  const Entry& entry = *module->entries.front();
-  for (const ArgBinding& a : entry.args) args.push_back(inputs.at(a.name));
-  Interpreter interpreter(*module);
-  const auto results = must(interpreter.run_entry(entry.name, args), options.file);
-  bool ok = true;
-  for (size_t k = 0; k < entry.results.size(); ++k) {
-    double worst = 0;
-    const bool good = close(results[k], answers.at(entry.results[k].name), 1e-3, 1e-4, &worst);
-    std::printf("%s  %s  max difference %g\n", good ? "pass" : "FAIL", entry.results[k].name.c_str(), worst);
-    ok &= good;
+  const Runner runner = must(make_runner(options.file, *module, options), options.file);
+  const auto text = [](std::string t) {
+    Json j;
+    j.kind = Json::Kind::kString;
+    j.text = std::move(t);
+    return j;
+  };
+  const auto number = [](double v) {
+    Json j;
+    j.kind = Json::Kind::kNumber;
+    j.number = v;
+    return j;
+  };
+  Json c;
+  c.fields = {{"in", text(options.in)}, {"out", text(options.expect)}, {"rtol", number(1e-3)}, {"atol", number(1e-4)}};
+  const auto start = std::chrono::steady_clock::now();
+  const Outcome outcome = run_case({}, options.file, "", c, signature_of(*module), runner, options.cases);
+  return report(options.file, "", outcome, seconds_since(start)) ? 0 : 1;
+}
+
+// The cases of one model that ran, and how many of them failed.
+struct Tally {
+  int run = 0, failed = 0;
+};
+void run_model(const Pack& pack, const std::string& name, const Json& model, const Options& options, Tally* tally) {
+  const std::string path = pack.model_path(model);
+  const Bytes file = must(read_file(path, kMaxFile), path);
+  const OnnxInterface interface = must(read_onnx_interface(file), path);
+  ImportOptions import;
+  for (const auto& [profile, spec] : model["profiles"].fields) import.profiles.push_back(read_profile(profile, spec, interface));
+  const auto module = import_and_verify(name, path, interface.nodes, import, options);
+  if (module == nullptr) ++tally->failed;
+  if (module == nullptr || options.import_only) return;
+  const auto runner = make_runner(name, *module, options);
+  if (!runner.ok()) {
+    std::printf("FAIL  %-24s compile: %s\n", name.c_str(), runner.error().str().c_str());
+    ++tally->failed;
+    return;
   }
-  return ok ? 0 : 1;
+  for (const auto& [label, c] : model["cases"].fields) {
+    const auto start = std::chrono::steady_clock::now();
+    const Outcome outcome = run_case(pack, name, label, c, signature_of(*module), *runner, options.cases);
+    tally->failed += !report(name, label, outcome, seconds_since(start));
+    ++tally->run;
+  }
 }
 
 }  // namespace
@@ -235,27 +213,24 @@ int run_file(const Options& options) {
 int main(int argc, char** argv) {
   Options options;
   std::vector<std::string> wanted;
+  const std::map<std::string, std::string*> texts = {{"--target", &options.target},   {"--file", &options.file},
+                                                     {"--in", &options.in},           {"--expect", &options.expect},
+                                                     {"--save", &options.cases.save}, {"--pack", &options.pack}};
+  const std::map<std::string, int*> numbers = {{"--threads", &options.threads}, {"--level", &options.level}};
   for (int k = 1; k < argc; ++k) {
     const std::string arg = argv[k];
-    if (arg == "--steps" && k + 1 < argc)
-      options.steps = std::atoll(argv[++k]);
+    const bool more = k + 1 < argc;
+    if (more && texts.contains(arg))
+      *texts.at(arg) = argv[++k];
+    else if (more && numbers.contains(arg))
+      *numbers.at(arg) = std::atoi(argv[++k]);
+    else if (arg == "--steps" && more)
+      options.cases.steps = std::atoll(argv[++k]);
     else if (arg == "--import-only")
       options.import_only = true;
     else if (arg == "--text")
       options.text = true;
-    else if (arg == "--target" && k + 1 < argc)
-      options.target = argv[++k];
-    else if (arg == "--threads" && k + 1 < argc)
-      options.threads = std::atoi(argv[++k]);
-    else if (arg == "--level" && k + 1 < argc)
-      options.level = std::atoi(argv[++k]);
-    else if (arg == "--file" && k + 1 < argc)
-      options.file = argv[++k];
-    else if (arg == "--in" && k + 1 < argc)
-      options.in = argv[++k];
-    else if (arg == "--expect" && k + 1 < argc)
-      options.expect = argv[++k];
-    else if (arg == "--dim" && k + 1 < argc) {
+    else if (arg == "--dim" && more) {
       const std::string spec = argv[++k];
       const size_t equals = spec.find('='), dots = spec.find("..");
       DimSpec& d = options.dims[spec.substr(0, equals)];
@@ -265,43 +240,10 @@ int main(int argc, char** argv) {
       wanted.push_back(arg);
   }
   if (!options.file.empty()) return run_file(options);
-  const char* source = std::getenv("NNC_SOURCE_DIR");
-  const char* cache = std::getenv("NNC_MODEL_CACHE");
-  if (cache == nullptr) {
-    std::fprintf(stderr, "NNC_MODEL_CACHE must name the folder of the models (tests/models/prepare.py)\n");
-    return 2;
-  }
-  const std::string root = cat(source != nullptr ? source : ".", "/tests/models");
-  const Bytes bytes = must(read_file(root + "/models.json", kMaxFile), "models.json");
-  const Json pack = test::JsonReader(text_of(bytes)).read();
-  int failed = 0, run = 0;
-  for (const auto& [name, model] : pack["models"].fields) {
-    if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), name) == wanted.end()) continue;
-    const std::string path = cat(cache, "/", model["onnx"].text);
-    const Bytes file = must(read_file(path, kMaxFile), path);
-    const OnnxInterface interface = must(read_onnx_interface(file), path);
-    ImportOptions import;
-    for (const auto& [profile, spec] : model["profiles"].fields) import.profiles.push_back(read_profile(profile, spec, interface));
-    const auto module = import_and_verify(name, path, interface.nodes, import, options);
-    if (module == nullptr) ++failed;
-    if (module == nullptr || options.import_only) continue;
-    const auto runner = make_runner(name, *module, options);
-    if (!runner.ok()) {
-      std::printf("FAIL  %-24s compile: %s\n", name.c_str(), runner.error().str().c_str());
-      ++failed;
-      continue;
-    }
-    for (const auto& [label, c] : model["cases"].fields) {
-      const auto start = std::chrono::steady_clock::now();
-      std::string figures;
-      const bool ok = run_case(*module, *runner, root, c, options, &figures);
-      std::printf("%s  %-24s %-16s %s (%.1f s)\n", ok ? "pass" : "FAIL", name.c_str(), label.c_str(), figures.c_str(),
-                  seconds_since(start));
-      std::fflush(stdout);
-      failed += !ok;
-      ++run;
-    }
-  }
-  std::printf("%d cases, %d failed\n", run, failed);
-  return failed == 0 ? 0 : 1;
+  const Pack pack = read_pack(options.pack);
+  Tally tally;
+  for (const auto& [name, model] : pack.json["models"].fields)
+    if (wanted.empty() || std::find(wanted.begin(), wanted.end(), name) != wanted.end()) run_model(pack, name, model, options, &tally);
+  std::printf("%d cases, %d failed\n", tally.run, tally.failed);
+  return tally.failed == 0 ? 0 : 1;
 }

@@ -78,6 +78,37 @@ TEST(Eval, RoundsToTheDtypeUnlessAnchored) {
   EvalOptions anchored;
   anchored.anchored = true;
   EXPECT_EQ((*run(*m, {f32({1}, {1})}, anchored))[0].f64(0), 1);
+  // Results are f64, and so may be arguments: what no f32 holds goes through.
+  Tensor third(DType::kF64, {1});
+  store_f64(DType::kF64, third.data(), 0, 1.0 / 3);
+  EXPECT_FALSE(run(*m, {third}).ok());
+  const auto wide = run(*m, {third}, anchored);
+  ASSERT_TRUE(wide.ok()) << wide.error().str();
+  EXPECT_EQ((*wide)[0].dtype(), DType::kF64);
+  EXPECT_NEAR((*wide)[0].f64(0), 1.0 / 3, 1e-8);
+  EXPECT_NE((*wide)[0].f64(0), static_cast<float>((*wide)[0].f64(0)));
+}
+
+TEST(Eval, AnchoredCastsKeepWhatQuantizingRounds) {
+  const std::unique_ptr<Module> m = parsed(
+      "graph @main(%x: f32[2]) {\n"
+      "  %1 = cast(%x) {to = f16} : f16[2]\n"
+      "  %2 = cast(%1) {to = f32} : f32[2]\n"
+      "  %s = constant() {value = f32[] {0.1}} : f32[]\n"
+      "  %3 = quantize(%x, %s) {to = i8} : i8[2]\n"
+      "  return %2, %3\n"
+      "}\n");
+  EvalOptions anchored;
+  anchored.anchored = true;
+  const Tensor x = f32({2}, {0.1f, 0.26f});
+  const auto plain = run(*m, {x}), wide = run(*m, {x}, anchored);
+  ASSERT_TRUE(plain.ok() && wide.ok());
+  EXPECT_NE((*plain)[0].f64(0), x.f64(0));
+  EXPECT_EQ((*wide)[0].f64(0), x.f64(0));
+  for (const auto* r : {&*plain, &*wide}) {
+    EXPECT_EQ((*r)[1].i64(0), 1);
+    EXPECT_EQ((*r)[1].i64(1), 3);
+  }
 }
 
 TEST(Eval, IntegersWrap) {

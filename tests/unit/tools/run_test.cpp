@@ -53,6 +53,21 @@ TEST_F(Runs, OutputsOfEveryKind) {
   EXPECT_EQ(run({"run", model, "-i", in, "-o", "@" + path("no/folder/o.npz")}).code, 8);
 }
 
+TEST_F(Runs, TheInterpreterIsATarget) {
+  const std::string model = adder(), in = "x=@" + npy("x.npy", x_), expect = "@" + npz("ref.npz", {{"y", y_}});
+  const Outcome plain = run({"run", model, "-i", in, "--target", "eval", "-o", "y=@" + path("y.npy"), "--expect", expect});
+  EXPECT_EQ(plain.code, 0) << plain.err;
+  EXPECT_TRUE(says(plain.err, "interpreted node by node")) << plain.err;
+  EXPECT_TRUE(read("y.npy").same_bits(y_));
+  const Outcome wide = run({"run", model, "-i", in, "--target", "eval:f64", "-o", "y=@" + path("y.npy"), "--expect", expect});
+  EXPECT_EQ(wide.code, 0) << wide.err;
+  EXPECT_EQ(read("y.npy").dtype(), DType::kF64);
+  EXPECT_EQ(read("y.npy").f64(2), 6);
+  EXPECT_EQ(run({"run", model, "-i", in, "--target", "eval:f16"}).code, 2);
+  EXPECT_EQ(run({"run", model, "-i", in, "--target", "eval", "--device", "cpu"}).code, 2);
+  EXPECT_EQ(run({"compile", model, "--target", "eval", "-o", path("m.nnb")}).code, 2);
+}
+
 TEST_F(Runs, ExpectDecidesTheExitCode) {
   const std::string model = adder(), in = "x=@" + npy("x.npy", x_);
   const Outcome pass = run({"run", model, "-i", in, "--expect", "@" + npz("ref.npz", {{"y", y_}})});
