@@ -109,6 +109,24 @@ Expr TileProduct::right(const DepthStep& d, Expr at, int64_t offset, Expr) {
   return k.convert(body.to_compute(k.load(right_, index, x_.lanes), right_type_), acc_);
 }
 
+void TileProduct::depth_loop(Expr begin, Expr end, const Dim& extent, const std::function<void(Expr)>& round) {
+  SymbolTable& s = k.symbols();
+  if (!end_part_) {
+    k.for_("p", begin, end, 1, round);
+    return;
+  }
+  if (s.at_most(extent, kPart) == Ternary::kYes) {
+    k.for_("p", begin, end, 1, round);
+    end_part_();
+    return;
+  }
+  k.for_("q", begin, end, kPart, [&](Expr q) {
+    const Expr next = k.add(q, k.index(kPart));
+    k.for_("p", q, s.divisible(extent, kPart) == Ternary::kYes ? next : k.let("qe", k.min(next, end)), 1, round);
+    end_part_();
+  });
+}
+
 void TileProduct::tile(Expr m0, int rows, Expr panel, int panels, bool masked) {
   const int per_panel = static_cast<int>(kPanel) / x_.lanes, vectors = panels * per_panel;
   std::vector<std::vector<VarId>> acc(static_cast<size_t>(rows));
@@ -116,6 +134,19 @@ void TileProduct::tile(Expr m0, int rows, Expr panel, int panels, bool masked) {
     for (int j = 0; j < vectors; ++j) row.push_back(k.mut("c", k.constant(acc_, 0, x_.lanes)));
   std::vector<Expr> at(static_cast<size_t>(panels)), n, mask(static_cast<size_t>(vectors));
   for (int p = 0; p < panels && !right_in_place(); ++p) at[static_cast<size_t>(p)] = k.let("b", panel_at(k.add(panel, k.index(p))));
+  std::vector<std::vector<VarId>> sum;
+  if (acc_ == DType::kF32 && k.symbols().at_most(depth_, kPart) != Ternary::kYes) {
+    sum = acc;
+    for (auto& row : sum)
+      for (VarId& v : row) v = k.mut("s", k.constant(acc_, 0, x_.lanes));
+    end_part_ = [&] {
+      for (size_t i = 0; i < acc.size(); ++i)
+        for (size_t j = 0; j < acc[i].size(); ++j) {
+          k.set(sum[i][j], k.add(k.var(sum[i][j]), k.var(acc[i][j])));
+          k.set(acc[i][j], k.constant(acc_, 0, x_.lanes));
+        }
+    };
+  }
   const Expr n0 = k.let("n0", k.mul(panel, k.index(kPanel)));
   for (int j = 0; j < vectors; ++j) {
     n.push_back(k.let("n", k.add(n0, k.index(int64_t(j) * x_.lanes))));
@@ -139,6 +170,8 @@ void TileProduct::tile(Expr m0, int rows, Expr panel, int panels, bool masked) {
     }
     body.leave();
   });
+  end_part_ = {};
+  if (!sum.empty()) acc = sum;
   const DType type = g_.type(result_).dtype;
   for (int i = 0; i < rows; ++i)
     for (int j = 0; j < vectors; ++j) {

@@ -12,6 +12,7 @@
 namespace nnc {
 
 inline constexpr int64_t kPanel = 16;
+inline constexpr int64_t kPart = 128;  // products in one run of an accumulator
 
 struct Tiling {
   int lanes = 16;
@@ -38,8 +39,11 @@ class TileProduct {
   ArgRecorder args;
 
  protected:
-  // The inner dimension, innermost loop last.
+  // The inner dimension, innermost loop last: that one is depth_loop.
   virtual void walk_depth(const std::function<void(const DepthStep&)>& step) = 0;
+  // for p in [begin, end), at most `extent` rounds. A long sum is made of parts, so that its error grows with the length of a part and the
+  // number of parts instead of with their product.
+  void depth_loop(Expr begin, Expr end, const Dim& extent, const std::function<void(Expr)>& round);
   // The left operand's element of the row at hand (axis row_axis()), compute type, x1.
   virtual Expr left(const DepthStep& d) = 0;
   // `lanes` columns of the right operand at `offset` within the panel that begins at `at`, of the accumulator's type.
@@ -74,8 +78,9 @@ class TileProduct {
   Dim m_, n_, depth_, panels_;  // kernel dims: rows, columns, inner extent, ceil(n / 16)
   BufId right_;
   DType right_type_ = DType::kF32;
-  Expr right_base_;             // where this task's panels begin
-  std::vector<IterAxis> axes_;  // batch axes, then rows, then columns
+  std::function<void()> end_part_;  // adds the accumulators to the sums and clears them; none: there is one part
+  Expr right_base_;                 // where this task's panels begin
+  std::vector<IterAxis> axes_;      // batch axes, then rows, then columns
 };
 
 }  // namespace nnc

@@ -136,7 +136,7 @@ void CudaProduct::load_tile(const Side& s, bool left, Expr stage, Expr tile) {
       true);
 }
 
-void CudaProduct::depth_loop(const std::function<void(Expr)>& compute) {
+void CudaProduct::depth_loop(const std::function<void(Expr, Expr)>& compute) {
   const Dim tiles = k.symbols().ceildiv(depth_, x_.bk);
   auto load = [&](Expr stage, Expr tile) {
     load_tile(a_, true, stage, tile);
@@ -151,7 +151,7 @@ void CudaProduct::depth_loop(const std::function<void(Expr)>& compute) {
         k.lt(next, k.dim(tiles)), [&] { load(odd, next); }, [&] { k.copy_commit(); });
     k.copy_wait(1);
     k.barrier();
-    compute(k.let("stage", k.sub(k.index(1), odd)));
+    compute(k.let("stage", k.sub(k.index(1), odd)), next);
     k.barrier();
   });
   k.copy_wait(0);
@@ -163,8 +163,13 @@ void CudaProduct::registers() {
   std::vector<std::vector<VarId>> acc(static_cast<size_t>(x_.tm));
   for (auto& row : acc)
     for (int j = 0; j < nv; ++j) row.push_back(k.mut("c", k.constant(acc_, 0, v)));
+  // Long sums are made of parts, as on the CPU.
+  const bool in_parts = acc_ == DType::kF32 && k.symbols().at_most(depth_, kPart) != Ternary::kYes;
+  std::vector<std::vector<VarId>> sum(in_parts ? acc.size() : 0);
+  for (auto& row : sum)
+    for (int j = 0; j < nv; ++j) row.push_back(k.mut("s", k.constant(acc_, 0, v)));
   const Expr column = k.let("bx", k.mul(tx, k.index(v)));
-  depth_loop([&](Expr stage) {
+  depth_loop([&](Expr stage, Expr tiles_done) {
     const Expr left = k.let("la", k.add(k.mul(stage, k.index(a_.stage)), k.mul(ty, k.index(a_.pitch))));
     const Expr right = k.let("lb", k.add(k.index(b_.offset), k.add(k.mul(stage, k.index(b_.stage)), column)));
     k.for_(
@@ -190,13 +195,22 @@ void CudaProduct::registers() {
           }
         },
         true);
+    if (!in_parts) return;
+    k.if_(k.eq(k.floormod(tiles_done, k.index(kPart / x_.bk)), k.index(0)), [&] {
+      for (size_t i = 0; i < acc.size(); ++i)
+        for (size_t j = 0; j < acc[i].size(); ++j) {
+          k.set(sum[i][j], k.add(k.var(sum[i][j]), k.var(acc[i][j])));
+          k.set(acc[i][j], k.constant(acc_, 0, v));
+        }
+    });
   });
+  const auto total = [&](size_t i, size_t j) { return in_parts ? k.add(k.var(sum[i][j]), k.var(acc[i][j])) : k.var(acc[i][j]); };
   for (int i = 0; i < x_.tm; ++i)
     for (int j = 0; j < nv; ++j)
       k.store(result_tile_,
               k.add(k.mul(k.add(ty, k.index(int64_t(i) * ty_count)), k.index(result_pitch_)),
                     k.add(column, k.index(int64_t(j) * tx_count * v))),
-              k.var(acc[static_cast<size_t>(i)][static_cast<size_t>(j)]));
+              total(static_cast<size_t>(i), static_cast<size_t>(j)));
 }
 
 void CudaProduct::matrix_tiles() {
@@ -214,7 +228,7 @@ void CudaProduct::matrix_tiles() {
     const Expr line = s.depth_runs ? k.add(k.mul(outer, k.index(s.pitch)), k.index(p)) : k.add(k.index(int64_t(p) * s.pitch), outer);
     return k.add(k.mul(stage, k.index(s.stage)), line);
   };
-  depth_loop([&](Expr stage) {
+  depth_loop([&](Expr stage, Expr) {
     for (int p = 0; p < x_.bk; p += depth) {
       std::vector<VarId> a, b;
       for (int i = 0; i < mi; ++i)

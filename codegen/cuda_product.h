@@ -68,7 +68,7 @@ class CudaProduct {
   void copy_or_store(const Side& s, bool left, Expr at, Expr outer, Expr depth, int lanes);
   void registers();
   void matrix_tiles();
-  void depth_loop(const std::function<void(Expr stage)>& compute);
+  void depth_loop(const std::function<void(Expr stage, Expr tiles_done)>& compute);
   void outputs();
   void output_at(Expr at, Expr n, int lanes);
   Expr m0_, n0_;

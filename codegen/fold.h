@@ -19,6 +19,10 @@ struct FoldFacts {
 
 Result<FoldFacts> fold_facts(const Graph& g);
 
+// Elements that one accumulator takes in a row: the error of a long sum then grows with the part's length and the number of parts instead
+// of with their product.
+inline constexpr int64_t kFoldPart = 32;
+
 class FoldCommon {
  public:
   FoldCommon(const Graph& g, const Target& t, const FoldFacts& f, int lanes, int threads = 1)
@@ -181,15 +185,47 @@ class FoldCommon {
     });
   }
 
+  // The fold of reduced axes [a, end) into `state`. Long sums are made of parts (see kFoldPart): those of the inner axes, and runs of a
+  // long axis.
+  void fold_axes_from(std::vector<Expr>& bases, size_t a, const std::vector<VarId>& state, NodeId n, int lanes,
+                      const std::function<void(const std::vector<VarId>&)>& one) {
+    if (a == axes_.size()) return one(state);
+    const Dim extent = axes_[a].extent;
+    const auto part = [&](const std::vector<VarId>& into, const std::function<void(const std::vector<VarId>&)>& fill) {
+      const std::vector<VarId> own = init(n, lanes);
+      fill(own);
+      std::vector<Expr> before, more;
+      for (const VarId v : into) before.push_back(k.var(v));
+      for (const VarId v : own) more.push_back(k.var(v));
+      const std::vector<Expr> joined = combine(n, before, more, lanes);
+      for (size_t s = 0; s < into.size(); ++s) k.set(into[s], joined[s]);
+    };
+    const bool nested = sym().typical(product(a + 1, axes_.size())) >= kFoldPart / 4;
+    const auto along = [&](Expr begin, Expr end, const std::vector<VarId>& into) {
+      k.for_("r", begin, end, 1, [&](Expr v) {
+        bases[a] = v;
+        if (nested)
+          part(into, [&](const std::vector<VarId>& own) { fold_axes_from(bases, a + 1, own, n, lanes, one); });
+        else
+          fold_axes_from(bases, a + 1, into, n, lanes, one);
+      });
+    };
+    if (sym().at_most(extent, kFoldPart) == Ternary::kYes) return along(k.index(0), k.dim(extent), state);
+    k.for_("q", k.index(0), k.dim(extent), kFoldPart, [&](Expr q) {
+      const Expr end = k.let("qe", k.min(k.add(q, k.index(kFoldPart)), k.dim(extent)));
+      part(state, [&](const std::vector<VarId>& own) { along(q, end, own); });
+    });
+  }
+
   void column_block(std::vector<Expr> bases, int lanes, Expr mask) {
     const size_t lane_axis = kept_.empty() ? axes_.size() : kept_.size() - 1;
     body.enter();
     for (NodeId n : f_.folds) {
       const std::vector<VarId> state = init(n, lanes);
-      loop_reduced(bases, kept_.size(), [&] {
+      fold_axes_from(bases, kept_.size(), state, n, lanes, [&](const std::vector<VarId>& into) {
         at(bases, lanes, lane_axis);
         body.enter();
-        step(n, state, body.emit(g_.node(n).operands[0], full_coords(), mask), reduced_index(bases, lanes), {}, lanes);
+        step(n, into, body.emit(g_.node(n).operands[0], full_coords(), mask), reduced_index(bases, lanes), {}, lanes);
         body.leave();
       });
       std::vector<Expr> done;

@@ -249,7 +249,7 @@ class ConvProduct : public TileProduct {
       if (d == f_.spatial) {
         const Dim c = body.dim(f_.in_channels);
         const Expr base = k.let("kc", k.mul(flat, k.dim(c)));
-        k.for_("c", k.index(0), k.dim(c), 1, [&](Expr ci) {
+        depth_loop(k.index(0), k.dim(c), c, [&](Expr ci) {
           vars.push_back(ci);
           step({k.add(base, ci), vars});
           vars.pop_back();
