@@ -111,18 +111,18 @@ Expr TileProduct::right(const DepthStep& d, Expr at, int64_t offset, Expr) {
 
 void TileProduct::depth_loop(Expr begin, Expr end, const Dim& extent, const std::function<void(Expr)>& round) {
   SymbolTable& s = k.symbols();
+  const int64_t part = part_length(x_.rows);
   if (!end_part_) {
     k.for_("p", begin, end, 1, round);
     return;
   }
-  if (s.at_most(extent, kPart) == Ternary::kYes) {
+  if (s.at_most(extent, part) == Ternary::kYes) {
     k.for_("p", begin, end, 1, round);
     end_part_();
     return;
   }
-  k.for_("q", begin, end, kPart, [&](Expr q) {
-    const Expr next = k.add(q, k.index(kPart));
-    k.for_("p", q, s.divisible(extent, kPart) == Ternary::kYes ? next : k.let("qe", k.min(next, end)), 1, round);
+  k.for_("q", begin, end, part, [&](Expr q) {
+    k.for_("p", q, k.let("qe", k.min(k.add(q, k.index(part)), end)), 1, round);
     end_part_();
   });
 }
@@ -135,7 +135,7 @@ void TileProduct::tile(Expr m0, int rows, Expr panel, int panels, bool masked) {
   std::vector<Expr> at(static_cast<size_t>(panels)), n, mask(static_cast<size_t>(vectors));
   for (int p = 0; p < panels && !right_in_place(); ++p) at[static_cast<size_t>(p)] = k.let("b", panel_at(k.add(panel, k.index(p))));
   std::vector<std::vector<VarId>> sum;
-  if (acc_ == DType::kF32 && k.symbols().at_most(depth_, kPart) != Ternary::kYes) {
+  if (acc_ == DType::kF32 && k.symbols().at_most(depth_, part_length(x_.rows)) != Ternary::kYes) {
     sum = acc;
     for (auto& row : sum)
       for (VarId& v : row) v = k.mut("s", k.constant(acc_, 0, x_.lanes));

@@ -12,7 +12,9 @@
 namespace nnc {
 
 inline constexpr int64_t kPanel = 16;
-inline constexpr int64_t kPart = 128;  // products in one run of an accumulator
+// Products in one run of an accumulator: a long sum is made of parts, so that its error grows with the length of a part and the number of
+// parts instead of with their product. Few rows wait for memory anyway.
+inline int64_t part_length(int64_t rows) { return rows <= 4 ? 32 : 128; }
 
 struct Tiling {
   int lanes = 16;
@@ -41,8 +43,7 @@ class TileProduct {
  protected:
   // The inner dimension, innermost loop last: that one is depth_loop.
   virtual void walk_depth(const std::function<void(const DepthStep&)>& step) = 0;
-  // for p in [begin, end), at most `extent` rounds. A long sum is made of parts, so that its error grows with the length of a part and the
-  // number of parts instead of with their product.
+  // for p in [begin, end), at most `extent` rounds, in parts.
   void depth_loop(Expr begin, Expr end, const Dim& extent, const std::function<void(Expr)>& round);
   // The left operand's element of the row at hand (axis row_axis()), compute type, x1.
   virtual Expr left(const DepthStep& d) = 0;

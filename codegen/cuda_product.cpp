@@ -163,8 +163,8 @@ void CudaProduct::registers() {
   std::vector<std::vector<VarId>> acc(static_cast<size_t>(x_.tm));
   for (auto& row : acc)
     for (int j = 0; j < nv; ++j) row.push_back(k.mut("c", k.constant(acc_, 0, v)));
-  // Long sums are made of parts, as on the CPU.
-  const bool in_parts = acc_ == DType::kF32 && k.symbols().at_most(depth_, kPart) != Ternary::kYes;
+  const int64_t part = part_length(x_.tm);
+  const bool in_parts = acc_ == DType::kF32 && k.symbols().at_most(depth_, part) != Ternary::kYes;
   std::vector<std::vector<VarId>> sum(in_parts ? acc.size() : 0);
   for (auto& row : sum)
     for (int j = 0; j < nv; ++j) row.push_back(k.mut("s", k.constant(acc_, 0, v)));
@@ -196,7 +196,7 @@ void CudaProduct::registers() {
         },
         true);
     if (!in_parts) return;
-    k.if_(k.eq(k.floormod(tiles_done, k.index(kPart / x_.bk)), k.index(0)), [&] {
+    k.if_(k.eq(k.floormod(tiles_done, k.index(part / x_.bk)), k.index(0)), [&] {
       for (size_t i = 0; i < acc.size(); ++i)
         for (size_t j = 0; j < acc[i].size(); ++j) {
           k.set(sum[i][j], k.add(k.var(sum[i][j]), k.var(acc[i][j])));

@@ -3,10 +3,10 @@
 
     errors.py --build DIR [--cache DIR] [--seed N] [--target T[*THREADS] ...] [--samples N] [--sizes N] [MODEL ...]
 
-MODEL: of models.json (default all of the dev set) or of the zoo (zoo/NAME, zoo for all that tests use). Per output the largest error over a
-case must be at most twice that of ONNX Runtime with its graph optimisation off, + 4 ULP (of f32) of the largest magnitude; what is no float
-must be equal, NaN and infinities must stand at the same places. --sizes: at most so many of a zoo graph's sizes. The references live in a
-temporary folder for the run. Exit code 1 if one errs more.
+MODEL: of models.json (default all of the dev set) or of the zoo (zoo/NAME, zoo for all that tests use). Per output the largest error over all
+fresh inputs must be at most twice that of ONNX Runtime with its graph optimisation off, + 4 ULP (of f32) of the largest magnitude; what is
+no float must be equal, NaN and infinities must stand at the same places. --samples: fresh cases for each stored one. --sizes: at most so
+many of a zoo graph's sizes. The references live in a temporary folder for the run. Exit code 1 if one errs more.
 """
 import argparse
 import os
@@ -43,12 +43,26 @@ def error_of(got, reference):
     return float(np.abs(got[plain] - reference[plain]).max()) if plain.any() else 0.0
 
 
-def limit_of(reference, ort):
-    if reference.dtype.kind != "f":
-        return 0.0
-    finite = np.abs(reference[np.isfinite(reference)])
-    top = np.float32(finite.max()) if finite.size else np.float32(0)
-    return 2 * error_of(ort, reference) + 4 * float(np.spacing(top))
+def figures(folder, name, model, targets, problems):
+    """Per output over all inputs of a model: largest magnitude of the reference, largest errors of ONNX Runtime and of each target."""
+    rows = {}
+    for label, case in model["cases"].items():
+        paths = {t: os.path.join(folder, t, f"{name}.{label}.npz") for t in ["eval:f64", *targets]}
+        missing = [t for t, p in paths.items() if not os.path.exists(p)]
+        problems += [f"{t}: no answer to {name} {label}" for t in missing]
+        if "eval:f64" in missing:
+            continue
+        reference, ort = load(paths["eval:f64"]), load(os.path.join(folder, case["out"]))
+        got = {t: {} if t in missing else load(paths[t]) for t in targets}
+        for output, want in reference.items():
+            row = rows.setdefault(output, dict({t: 0.0 for t in targets}, ort=0.0, magnitude=0.0, inputs=0, floating=want.dtype.kind == "f"))
+            row["inputs"] += len(want) if case["kind"] == "stream" else 1
+            finite = want[np.isfinite(want)] if row["floating"] else want[:0]
+            row["magnitude"] = max(row["magnitude"], float(np.abs(finite).max()) if finite.size else 0.0)
+            row["ort"] = max(row["ort"], error_of(ort[output], want))
+            for t in targets:
+                row[t] = max(row[t], error_of(got[t][output], want) if output in got[t] else np.inf)
+    return rows
 
 
 def eval_models(args, pack, target, folder):
@@ -68,7 +82,7 @@ def main():
     ap.add_argument("--build", required=True)
     ap.add_argument("--cache", default=cache_folder())
     ap.add_argument("--seed", type=int, default=None)
-    ap.add_argument("--samples", type=int, default=1, help="fresh cases for each stored one")
+    ap.add_argument("--samples", type=int, default=3, help="fresh cases for each stored one")
     ap.add_argument("--sizes", type=int, default=None)
     ap.add_argument("--target", action="append")
     args = ap.parse_args()
@@ -96,28 +110,20 @@ def main():
             problems += [f"{target}: {p}" for p in eval_models(args, path, target, os.path.join(tmp, target))]
             seconds[target] = time.time() - start
         over, worst, outputs = 0, (0.0, "-"), 0
-        print(f"seed {seed}; error / limit by device; limit = 2 x ONNX Runtime's error + 4 ULP of the largest magnitude")
-        print(f"{'model':24} {'case':16} {'output':20} {'magnitude':>9} {'ORT error':>9} {'limit':>9}  " + " ".join(f"{t:>14}" for t in targets))
+        print(f"seed {seed}; error and its share of the limit by device; limit = 2 x ONNX Runtime's error + 4 ULP of the largest magnitude")
+        print(f"{'model':24} {'output':20} {'inputs':>6} {'magnitude':>9} {'ORT error':>9} {'limit':>9}  " + " ".join(f"{t:>15}" for t in targets))
         for name, model in pack.models.items():
-            for label, case in model["cases"].items():
-                file = f"{name}.{label}.npz"
-                if not os.path.exists(os.path.join(tmp, "eval:f64", file)):
-                    problems.append(f"{file}: no answer of eval:f64")
-                    continue
-                reference, ort = load(os.path.join(tmp, "eval:f64", file)), load(os.path.join(tmp, case["out"]))
-                got = {t: load(p) if os.path.exists(p := os.path.join(tmp, t, file)) else {} for t in targets}
-                for output, want in reference.items():
-                    limit = limit_of(want, ort[output])
-                    cells = []
-                    for t in targets:
-                        error = error_of(got[t][output], want) if output in got[t] else np.inf
-                        share = error / limit if limit else (0.0 if error == 0 else np.inf)
-                        outputs += 1
-                        over += not error <= limit
-                        worst = max(worst, (share, f"{name} {output} on {t}"))
-                        cells.append(f"{error:9.2e}{'!!' if not error <= limit else '  '}{share:4.2f}"[:15].rjust(15))
-                    top = float(np.abs(want).max()) if want.size else 0.0
-                    print(f"{name:24} {label:16} {output[:20]:20} {top:9.2e} {error_of(ort[output], want):9.2e} {limit:9.2e}  " + " ".join(cells))
+            for output, row in figures(tmp, name, model, targets, problems).items():
+                limit = 2 * row["ort"] + 4 * float(np.spacing(np.float32(row["magnitude"]))) if row["floating"] else 0.0
+                cells = []
+                for t in targets:
+                    error = row[t]
+                    share = error / limit if limit else (0.0 if error == 0 else np.inf)
+                    outputs += 1
+                    over += not error <= limit
+                    worst = max(worst, (share, f"{name} {output} on {t}"))
+                    cells.append(f"{error:9.2e} {share:4.2f}{' ' if error <= limit else '!'}")
+                print(f"{name:24} {output[:20]:20} {row['inputs']:6} {row['magnitude']:9.2e} {row['ort']:9.2e} {limit:9.2e}  " + " ".join(cells))
         for p in problems:
             print("PROBLEM", p)
         times = ", ".join(f"{t} {s:.0f} s" for t, s in seconds.items())
