@@ -11,6 +11,13 @@ DType accumulator_of(const Graph& g, const Node& node) {
   return operand == DType::kF64 ? DType::kF64 : DType::kF32;
 }
 
+int64_t part_length(int64_t rows, const Dim& depth) {
+  constexpr int64_t kShort = 32, kUsual = 128, kLong = 256, kStep = 16;
+  if (rows <= 4) return kShort;
+  if (!depth.is_const() || depth.constant() <= kUsual) return kUsual;
+  return std::min(kLong, (depth.constant() / 2 + kStep - 1) / kStep * kStep);
+}
+
 Tiling choose_tiling(const Target& t, const SymbolTable& s, const Dim& rows, const Dim& columns, DType acc) {
   Tiling x;
   const int bytes = dtype_bits(acc) / 8;
@@ -111,7 +118,7 @@ Expr TileProduct::right(const DepthStep& d, Expr at, int64_t offset, Expr) {
 
 void TileProduct::depth_loop(Expr begin, Expr end, const Dim& extent, const std::function<void(Expr)>& round) {
   SymbolTable& s = k.symbols();
-  const int64_t part = part_length(x_.rows);
+  const int64_t part = part_length(x_.rows, depth_);
   if (!end_part_) {
     k.for_("p", begin, end, 1, round);
     return;
@@ -135,7 +142,7 @@ void TileProduct::tile(Expr m0, int rows, Expr panel, int panels, bool masked) {
   std::vector<Expr> at(static_cast<size_t>(panels)), n, mask(static_cast<size_t>(vectors));
   for (int p = 0; p < panels && !right_in_place(); ++p) at[static_cast<size_t>(p)] = k.let("b", panel_at(k.add(panel, k.index(p))));
   std::vector<std::vector<VarId>> sum;
-  if (acc_ == DType::kF32 && k.symbols().at_most(depth_, part_length(x_.rows)) != Ternary::kYes) {
+  if (acc_ == DType::kF32 && k.symbols().at_most(depth_, part_length(x_.rows, depth_)) != Ternary::kYes) {
     sum = acc;
     for (auto& row : sum)
       for (VarId& v : row) v = k.mut("s", k.constant(acc_, 0, x_.lanes));

@@ -12,9 +12,10 @@
 namespace nnc {
 
 inline constexpr int64_t kPanel = 16;
-// Products in one run of an accumulator: a long sum is made of parts, so that its error grows with the length of a part and the number of
-// parts instead of with their product. Few rows wait for memory anyway.
-inline int64_t part_length(int64_t rows) { return rows <= 4 ? 32 : 128; }
+// Products in one run of an accumulator. A long sum is made of parts, so that its error grows with the length of a part and the number of
+// parts instead of with their product; changing parts costs as much as a product or two for each accumulator. Few rows wait for memory
+// anyway.
+int64_t part_length(int64_t rows, const Dim& depth);
 
 struct Tiling {
   int lanes = 16;

@@ -163,7 +163,7 @@ void CudaProduct::registers() {
   std::vector<std::vector<VarId>> acc(static_cast<size_t>(x_.tm));
   for (auto& row : acc)
     for (int j = 0; j < nv; ++j) row.push_back(k.mut("c", k.constant(acc_, 0, v)));
-  const int64_t part = part_length(x_.tm);
+  const int64_t part = part_length(x_.tm, depth_);
   const bool in_parts = acc_ == DType::kF32 && k.symbols().at_most(depth_, part) != Ternary::kYes;
   std::vector<std::vector<VarId>> sum(in_parts ? acc.size() : 0);
   for (auto& row : sum)

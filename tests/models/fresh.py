@@ -59,7 +59,8 @@ def pictures(rng, name, inputs, size=None):
             size = (32 * int(rng.integers(2, 5)), 32 * int(rng.integers(3, 8)))
         else:
             size = (48, 192 if name.endswith("_cls") else int(rng.integers(64, 360)))
-    batch = 1 if name.endswith("_det") else int(rng.integers(1, 4))
+    # A classifier gives one probability a picture, mostly near 0 or 1: many, so that some tell how far it is off.
+    batch = 1 if name.endswith("_det") else 16 if name.endswith("_cls") else int(rng.integers(1, 4))
     return {"x": np.stack([picture(rng, image[int(rng.integers(0, len(image)))], *size) for _ in range(batch)])}
 
 
