@@ -107,13 +107,20 @@ def c_programs():
 ZOO = ["resnet18", "mobilenet_v2", "vit_b_16", "vit_b_16_dynamic", "bert_base", "gpt2_decode", "llama_decode", "llama_decode_ts"]
 
 
-def zoo():
+def script(path, *options, seconds=7200, before=None):
+    """A program whose last line is its figure and whose exit code its verdict."""
+    def check():
+        if before:
+            before()
+        done = run([PYTHON, path, "--build", build_dir(), "--cache", CACHE, *options], seconds)
+        return verdict(done.returncode == 0, last_line(done.stdout + done.stderr))
+    return check
+
+
+def bring_zoo():
     missing = [m for m in ZOO if not (CACHE / "zoo" / f"{m}.onnx").exists()]
     if missing:
-        run([PYTHON, "tests/models/fill.py", "--dir", CACHE / "zoo", *missing])
-    done = run([PYTHON, "tests/models/check.py", "--zoo", CACHE / "zoo", "--run",
-                f"{build_dir() / 'bin' / 'nnc'} run {{model}} {{inputs}} -o @{{out}} --require native -q", *ZOO])
-    return verdict(done.returncode == 0, last_line(done.stdout + done.stderr) + " on cpu alone; the rule against f64 is not measured")
+        run([PYTHON, "tests/models/fill.py", "--cache", CACHE, *missing])
 
 
 def node_tests(*targets):
@@ -215,12 +222,13 @@ POINTS = [
     Point("1.text", "gate", "50 rendered lines read as ONNX Runtime reads them, >= 90 % right", example("readtext")),
     Point("1.type", "gate", "20 file types", example("filetype")),
     Point("2.eval", "gate", "every dev-set model in the interpreter matches its stored answers", models()),
-    Point("2.cpu", "gate", "every dev-set model on cpu (1 and 2 threads): stored answers, 0 vm steps",
-          all_of(models("--target", "cpu", native=True), models("--target", "cpu", "--threads", "2", native=True))),
-    Point("2.f64", "gate", "fresh inputs: error against eval in f64 at most twice ONNX Runtime's"),
+    Point("2.cpu", "gate", "every dev-set model compiled, saved, loaded and run on cpu (1 and 2 threads): stored answers, whole streams, ten picture sizes, 0 vm steps",
+          all_of(script("tests/models/saved.py"), models("--target", "cpu", native=True))),
+    Point("2.f64", "gate", "fresh inputs: error against eval in f64 at most twice ONNX Runtime's", script("tests/models/errors.py")),
     Point("2.vm", "gate", "every dev-set model on cpu:vm", models("--target", "cpu:vm")),
-    Point("2.emu", "gate", "every dev-set model on cuda-emu"),
-    Point("2.zoo", "gate", "zoo graphs likewise", zoo),
+    Point("2.emu", "gate", "every dev-set model on cuda-emu, whole streams", models("--target", "cuda-emu:sm_90", native=True)),
+    Point("2.zoo", "gate", "zoo graphs likewise: error against eval in f64 on every device, saved artifacts",
+          all_of(script("tests/models/errors.py", "zoo", before=bring_zoo), script("tests/models/saved.py", "zoo"))),
     Point("2.count", "gate", "MiniLM <= 10 kernels a layer, ResNet-18 <= 1.5 per Conv on cpu", kernels_per_layer),
     Point("3", "gate", "ONNX node tests in scope: unsupported = 0, wrong = 0 on all devices; the rest end in 'unsupported'", node_tests("", "cpu:vm", "cpu:x86-64-v3")),
     Point("4.fuzz", "gate", "2,000 random graphs agree on eval, cpu -O0 -O1 -O2 and cuda-emu; NVRTC on 200"),
