@@ -34,6 +34,8 @@ class BoundsProof {
     values_.assign(k_.vars.size(), std::nullopt);
     masks_.assign(k_.vars.size(), {});
     block(k_.body);
+    std::ranges::stable_sort(open_, {}, &Open::place);
+    for (Open& o : open_) report_.open.push_back(std::move(o.report));
     return std::move(report_);
   }
 
@@ -316,8 +318,11 @@ class BoundsProof {
     for (const Dim& f : facts) p_.assume(f);
   }
 
+  // What holds after an access of a block holds at its end too, so all accesses of a block are proved together.
   void block(const Block& b) {
+    const size_t first = waiting_.size();
     for (StmtId id : b) statement(id);
+    settle(first);
   }
 
   void define(const Stmt& s) {
@@ -424,27 +429,48 @@ class BoundsProof {
     prove(id, b, value(index), scattered ? Dim(0) : lane_number(lanes), mask.valid());
     p_.drop(mark);
   }
+  struct Access {
+    StmtId stmt;
+    BufId buffer;
+    Dim base, offset;
+    bool masked;
+    int place;                     // in the order of the text
+    std::optional<Dim> low, high;  // to be shown: at least zero
+  };
+
   void prove(StmtId id, BufId b, const Dim& base, const Dim& offset, bool masked) {
-    ++report_.accesses;
-    const Dim& extent = k_.buffers[b].extent;
-    const auto at = DimPoly::add(base, offset);
-    const auto room = at ? DimPoly::sub(minus(extent, 1), *at) : std::nullopt;
-    const bool low = at && p_.at_least_zero(*at), high = room && p_.at_least_zero(*room);
+    Access a{id, b, base, offset, masked, report_.accesses++, DimPoly::add(base, offset), {}};
+    if (a.low) a.high = DimPoly::sub(minus(k_.buffers[b].extent, 1), *a.low);
+    if (!masked) return waiting_.push_back(std::move(a));
+    judge(a, a.low && p_.at_least_zero(*a.low), a.high && p_.at_least_zero(*a.high));
+  }
+
+  void settle(size_t first) {
+    std::vector<const Dim*> goals;
+    for (size_t i = first; i < waiting_.size(); ++i)
+      for (const std::optional<Dim>* goal : {&waiting_[i].low, &waiting_[i].high}) goals.push_back(*goal ? &**goal : nullptr);
+    const std::vector<bool> shown = p_.all_at_least_zero(goals);
+    for (size_t i = first; i < waiting_.size(); ++i) judge(waiting_[i], shown[2 * (i - first)], shown[2 * (i - first) + 1]);
+    waiting_.resize(first);
+  }
+
+  void judge(const Access& a, bool low, bool high) {
     if (low && high) return;
     ++report_.unproved;
+    const Dim& extent = k_.buffers[a.buffer].extent;
     AccessReport r;
-    r.stmt = id;
-    r.buffer = b;
-    r.masked = masked;
-    const auto lane = offset.as_symbol();
-    const Dim reach = lane && p_[*lane].hi ? *p_[*lane].hi : offset;
-    r.outside = !masked && base.is_const() && extent.is_const() && reach.is_const() &&
-                (base.constant() < 0 || base.constant() > extent.constant() - 1 - reach.constant());
-    r.text = cat("access to $", k_.buffers[b].name, " is not proved ",
+    r.stmt = a.stmt;
+    r.buffer = a.buffer;
+    r.masked = a.masked;
+    const auto lane = a.offset.as_symbol();
+    const Dim reach = lane && p_[*lane].hi ? *p_[*lane].hi : a.offset;
+    r.outside = !a.masked && a.base.is_const() && extent.is_const() && reach.is_const() &&
+                (a.base.constant() < 0 || a.base.constant() > extent.constant() - 1 - reach.constant());
+    r.text = cat("access to $", k_.buffers[a.buffer].name, " is not proved ",
                  low    ? "to end before its extent"
                  : high ? "not to start before it"
                         : "to lie inside");
-    report_.open.push_back(std::move(r));
+    open_.push_back({a.place, std::move(r)});
   }
 
   const Kernel& k_;
@@ -458,6 +484,12 @@ class BoundsProof {
   std::vector<Named> quotients_, remainders_;
   std::vector<std::optional<Dim>> values_;
   std::vector<Conditions> masks_;
+  std::vector<Access> waiting_;  // of the blocks at hand
+  struct Open {
+    int place;
+    AccessReport report;
+  };
+  std::vector<Open> open_;
   BoundsReport report_;
 };
 

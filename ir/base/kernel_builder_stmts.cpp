@@ -1,4 +1,5 @@
 #include "ir/base/kernel_builder.h"
+#include "ir/base/kernel_rules.h"
 #include "ir/support/text.h"
 
 namespace nnc {
@@ -282,9 +283,10 @@ Kernel KernelBuilder::finish(League league) {
   hoist_and_share(k_);
   compact_kernel(k_);
   std::string problems;
-  for (const KernelProblem& p : verify_kernel(k_)) append(problems, "\n  invariant ", p.invariant, ": ", p.message);
+  int unproved = 0;
+  for (const KernelProblem& p : verify_kernel(k_, &unproved)) append(problems, "\n  invariant ", p.invariant, ": ", p.message);
   NNC_CHECK(problems.empty(), cat("kernel ", k_.name, " does not verify:", problems, "\n", print_kernel(k_)).c_str());
-  count_facts(k_);
+  count_facts(k_, unproved);
   return std::move(k_);
 }
 

@@ -137,6 +137,34 @@ bool Prover::plainly_at_least_zero(const Dim& d) {
   return plain(d, kDepth);
 }
 
+std::vector<bool> Prover::all_at_least_zero(std::span<const Dim* const> goals) {
+  struct Family {
+    std::span<const Term> terms;  // what its goals have in common
+    const Dim* least;
+    bool shown;
+  };
+  std::vector<Family> families;
+  std::vector<size_t> family_of(goals.size());
+  for (size_t i = 0; i < goals.size(); ++i) {
+    if (goals[i] == nullptr) continue;
+    const auto same = [&](const Family& f) { return std::ranges::equal(f.terms, goals[i]->terms()); };
+    const auto found = std::ranges::find_if(families, same);
+    family_of[i] = static_cast<size_t>(found - families.begin());
+    if (found == families.end())
+      families.push_back({goals[i]->terms(), goals[i], false});
+    else if (goals[i]->constant() < found->least->constant())
+      found->least = goals[i];
+  }
+  for (Family& f : families) f.shown = at_least_zero(*f.least);
+  std::vector<bool> out(goals.size());
+  for (size_t i = 0; i < goals.size(); ++i) {
+    if (goals[i] == nullptr) continue;
+    const Family& f = families[family_of[i]];
+    out[i] = f.shown || (goals[i] != f.least && at_least_zero(*goals[i]));
+  }
+  return out;
+}
+
 std::optional<Dim> Prover::upper(const Dim& start, size_t count) {
   Dim d = start;
   for (int step = 0; step < kDepth; ++step) {

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "ir/base/dim_poly.h"
@@ -33,6 +34,8 @@ class Prover {
 
   bool at_least_zero(const Dim& d);          // with facts
   bool plainly_at_least_zero(const Dim& d);  // by bounds alone
+  // Of each goal (null: no). Goals that are equal but for a constant are shown by the least of them.
+  std::vector<bool> all_at_least_zero(std::span<const Dim* const> goals);
   // A polynomial over the first `count` atoms that bounds `d` from above.
   std::optional<Dim> upper(const Dim& d, size_t count);
   int64_t divisor(const Dim& d) const;  // divides every value of d

@@ -67,6 +67,10 @@ template <class F> void for_exprs(const Stmt& s, F&& f) {
   for (ExprId e : {s.index, s.index2, s.value, s.mask, s.other})
     if (e.valid()) f(e);
 }
+// verify_kernel and count_facts over one bounds proof: the former gives the number of accesses that it left open, the latter takes it.
+std::vector<KernelProblem> verify_kernel(const Kernel& k, int* unproved);
+void count_facts(Kernel& k, int unproved);
+
 // Invariant 4, part of verify_kernel (kernel_uniform.cpp). The kernel is well formed.
 void verify_uniformity(const Kernel& k, std::vector<KernelProblem>& problems);
 

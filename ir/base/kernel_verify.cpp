@@ -297,7 +297,7 @@ bool compares_indices(const Kernel& k, const std::vector<ExprId>& let_of, ExprId
   }
 }
 
-void accesses(const Kernel& k, Problems& problems) {
+void accesses(const Kernel& k, const BoundsReport& bounds, Problems& problems) {
   std::vector<uint8_t> varying(k.buffers.size(), 0), used(k.buffers.size(), 0);
   for (const Stmt& s : k.stmts) {
     if (s.kind != StmtKind::kLoad && s.kind != StmtKind::kStore && s.kind != StmtKind::kAtomic) continue;
@@ -312,7 +312,7 @@ void accesses(const Kernel& k, Problems& problems) {
   std::vector<ExprId> let_of(k.vars.size());
   for (const Stmt& s : k.stmts)
     if (s.kind == StmtKind::kLet) let_of[s.var.index()] = s.value;
-  for (const AccessReport& a : prove_accesses(k).open) {
+  for (const AccessReport& a : bounds.open) {
     if (a.outside) problems.push_back({3, cat(a.text, ": it certainly is not"), a.stmt});
     const Stmt& s = k.stmts[a.stmt];
     if (s.kind != StmtKind::kLoad || a.masked || a.outside) continue;
@@ -329,13 +329,20 @@ void accesses(const Kernel& k, Problems& problems) {
 
 }  // namespace
 
-std::vector<KernelProblem> verify_kernel(const Kernel& k) {
+std::vector<KernelProblem> verify_kernel(const Kernel& k, int* unproved) {
   Problems problems;
   Scoping(k, problems).run();
   if (!problems.empty()) return problems;
   verify_uniformity(k, problems);
-  accesses(k, problems);
+  const BoundsReport bounds = prove_accesses(k);
+  *unproved = bounds.unproved;
+  accesses(k, bounds, problems);
   return problems;
+}
+
+std::vector<KernelProblem> verify_kernel(const Kernel& k) {
+  int unproved = 0;
+  return verify_kernel(k, &unproved);
 }
 
 Status verify_kernel_or_error(const Kernel& k) {
