@@ -59,7 +59,6 @@ def pictures(rng, name, inputs, size=None):
             size = (32 * int(rng.integers(2, 5)), 32 * int(rng.integers(3, 8)))
         else:
             size = (48, 192 if name.endswith("_cls") else int(rng.integers(64, 360)))
-    # A classifier gives one probability a picture, mostly near 0 or 1: many, so that some tell how far it is off.
     batch = 1 if name.endswith("_det") else 16 if name.endswith("_cls") else int(rng.integers(1, 4))
     return {"x": np.stack([picture(rng, image[int(rng.integers(0, len(image)))], *size) for _ in range(batch)])}
 
@@ -155,8 +154,10 @@ def zoo_model(name):
 
 
 def add_dev(pack, name, model, rng, label_prefix=""):
-    for label, case in model["cases"].items():
-        pack.add(name, model, label_prefix + label, *fresh_inputs(rng, name, case))
+    # A classifier of pictures gives one probability each, mostly near 0 or 1: many pictures, so that some tell how far it is off.
+    for repeat in range(4 if name.endswith("_cls") else 1):
+        for label, case in model["cases"].items():
+            pack.add(name, model, f"{label_prefix}{label}{f'.{repeat}' if repeat else ''}", *fresh_inputs(rng, name, case))
 
 
 def add_zoo(pack, name, seed, sizes=None):
