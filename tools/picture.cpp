@@ -44,7 +44,9 @@ class Svg {
     return cat("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"", number(width), "\" height=\"", number(height), "\" viewBox=\"0 0 ",
                number(width), " ", number(height),
                "\">\n<style>text{font:12px monospace;fill:#111}.h{font-weight:bold}.e{fill:none;stroke:#888}",
-               ".out{fill:#111}@media(prefers-color-scheme:dark){svg{background:#1b1b1b}.out{fill:#eee}}</style>\n", body_, "</svg>\n");
+               ".a{marker-end:url(#a)}.out{fill:#111}@media(prefers-color-scheme:dark){svg{background:#1b1b1b}.out{fill:#eee}}</style>\n",
+               "<defs><marker id=\"a\" viewBox=\"0 0 6 6\" refX=\"6\" refY=\"3\" markerWidth=\"6\" markerHeight=\"6\" orient=\"auto\">",
+               "<path d=\"M0 0L6 3L0 6z\" fill=\"#888\"/></marker></defs>\n", body_, "</svg>\n");
   }
 
  private:
@@ -138,8 +140,8 @@ std::string graph_svg(const std::vector<GraphPicture>& graphs) {
     for (const PictureEdge& e : g.edges) {
       const Box &a = boxes[e.from], &b = boxes[e.to];
       const double x0 = a.x + a.width / 2, y0 = a.y + a.height, x1 = b.x + b.width / 2, y1 = b.y;
-      svg.add(cat("<path class=\"e\" d=\"M", number(x0), " ", number(y0), "C", number(x0), " ", number(y0 + kMargin), " ", number(x1), " ",
-                  number(y1 - kMargin), " ", number(x1), " ", number(y1), "\"><title>", xml(e.text), "</title></path>\n"));
+      svg.add(cat("<path class=\"e a\" d=\"M", number(x0), " ", number(y0), "C", number(x0), " ", number(y0 + kMargin), " ", number(x1),
+                  " ", number(y1 - kMargin), " ", number(x1), " ", number(y1), "\"><title>", xml(e.text), "</title></path>\n"));
     }
     for (size_t n = 0; n < boxes.size(); ++n) draw_node(g.nodes[n], boxes[n], svg);
     width = std::max(width, own);
@@ -170,11 +172,13 @@ std::string memory_svg(const std::vector<MemoryPicture>& pictures) {
         svg.text(x + 3, y + h / 2 + 4, b.name);
       svg.add("</g>\n");
     }
-    for (const auto& [bytes, word] : {std::pair{p.peak, "peak"}, {p.lower_bound, "lower bound"}}) {
+    const auto line = [&](int64_t bytes, std::string_view word, double below) {
       const double y = base - height(bytes);
       svg.add(cat("<path class=\"e\" stroke-dasharray=\"6\" d=\"M", number(kLeft), " ", number(y), "H", number(right), "\"/>\n"));
-      if (bytes == p.peak || p.peak != p.lower_bound) svg.text(4, y + (bytes == p.peak ? 4 : kLine), word, " class=\"out\"");
-    }
+      svg.text(4, y + below, word, " class=\"out\"");
+    };
+    line(p.peak, "peak", 4);
+    if (p.peak != p.lower_bound) line(p.lower_bound, "lower bound", kLine);
     svg.text(kLeft, base + kLine, cat("steps 0 to ", p.steps == 0 ? 0 : p.steps - 1), " class=\"out\"");
     width = std::max(width, right + kMargin);
     top = base + 3 * kMargin;
