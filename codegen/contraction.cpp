@@ -167,7 +167,7 @@ void TileProduct::tile(Expr m0, int rows, Expr panel, int panels, bool masked) {
       b.push_back(
           k.let("bv", right(d, at[static_cast<size_t>(j / per_panel)], int64_t(j % per_panel) * x_.lanes, mask[static_cast<size_t>(j)])));
     }
-    for (int i = 0; i < rows; ++i) {
+    for (int i = d.row; i < std::min(rows, d.row_end); ++i) {
       set_row(k.add(m0, k.index(i)), n0);
       const Expr a = k.let("a", k.splat(k.convert(left(d), acc_), x_.lanes));
       for (int j = 0; j < vectors; ++j) {

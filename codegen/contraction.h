@@ -26,10 +26,13 @@ struct Tiling {
 Tiling choose_tiling(const Target& t, const SymbolTable& s, const Dim& m, const Dim& n, DType acc);
 DType accumulator_of(const Graph& g, const Node& node);
 
-// One step of the inner dimension: its flat position in the right operand's panels, and the loop variables it consists of.
+// One step of the inner dimension: its flat position in the right operand's panels, and the loop variables it consists of. Rows of the tile
+// outside [row, row_end) take no part in it.
 struct DepthStep {
+  static constexpr int kAllRows = 1 << 20;
   Expr flat;
   std::vector<Expr> vars;
+  int row = 0, row_end = kAllRows;
 };
 
 class TileProduct {
@@ -63,7 +66,7 @@ class TileProduct {
   uint32_t column_axis() const { return static_cast<uint32_t>(axes_.size() - 1); }
   // Rows [begin, end) by the panels of one task.
   void panels(Expr begin, Expr end, Expr first_panel);
-  void rows(Expr begin, Expr end, Expr panel, int panels, bool masked);
+  virtual void rows(Expr begin, Expr end, Expr panel, int panels, bool masked);
   void tile(Expr m0, int rows, Expr panel, int panels, bool masked);
   void set_row(Expr m, Expr n);
   // Where a panel begins.

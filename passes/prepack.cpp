@@ -74,7 +74,7 @@ class Prepack {
     const int64_t n = w->dims()[rank - (transposed ? 2 : 1)], k = w->dims()[rank - (transposed ? 1 : 2)];
     const DType dtype = w->dtype();
     Builder b = rw_.at(id);
-    NNC_ASSIGN(const ValueId packed, b.constant(packed_panels(*w, transposed)));
+    NNC_ASSIGN(const ValueId packed, b.constant(packed_panels(without_subnormals(*w, transposed), transposed)));
     panels_.insert(def_of(g_, packed)->constant("value"));
     if (reads_rows(dtype, n)) {
       NNC_ASSIGN(const ValueId dense, unpacked(b, packed, k, n));
@@ -121,7 +121,8 @@ class Prepack {
     Tensor matrices = w->reshaped({rows, group, columns});
     if (group > 1) matrices = transposed(matrices, {1, 0, 2});
     Builder b = rw_.at(id);
-    NNC_ASSIGN(const ValueId packed, b.constant(packed_panels(matrices.reshaped({group, rows, columns}), false)));
+    matrices = without_subnormals(matrices.reshaped({group, rows, columns}), false);
+    NNC_ASSIGN(const ValueId packed, b.constant(packed_panels(matrices, false)));
     std::vector<ValueId> operands = node.operands;
     if (group == 1 && reads_rows(dtype, out)) {
       NNC_ASSIGN(const ValueId dense, unpacked(b, packed, rows, out));

@@ -1,6 +1,9 @@
 #include "passes/weights.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "ir/ops/panel.h"
 
@@ -123,6 +126,46 @@ Tensor transposed(const Tensor& t, const std::vector<int64_t>& perm) {
     }
   });
   return out;
+}
+
+namespace {
+template <class T> bool drop_subnormals(T* matrix, int64_t k, int64_t n, int64_t row, int64_t column) {
+  constexpr T kSmallest = std::numeric_limits<T>::min(), kOutweighs = kSmallest / std::numeric_limits<T>::epsilon() * 2;
+  bool any = false;
+  for (int64_t c = 0; c < n; ++c) {
+    T largest = 0;
+    bool small = false;
+    for (int64_t r = 0; r < k; ++r) {
+      const T w = std::abs(matrix[r * row + c * column]);
+      largest = std::max(largest, w);
+      small = small || (w != 0 && w < kSmallest);
+    }
+    if (!small || largest < kOutweighs) continue;
+    any = true;
+    for (int64_t r = 0; r < k; ++r) {
+      T& w = matrix[r * row + c * column];
+      if (std::abs(w) < kSmallest) w = 0;
+    }
+  }
+  return any;
+}
+}  // namespace
+
+Tensor without_subnormals(const Tensor& t, bool transposed) {
+  const size_t rank = t.dims().size();
+  NNC_CHECK(rank >= 2, "matrices");
+  int64_t k = t.dims()[rank - 2], n = t.dims()[rank - 1];
+  if (transposed) std::swap(k, n);
+  const int64_t row = transposed ? 1 : n, column = transposed ? k : 1, batch = t.count() / std::max<int64_t>(1, k * n);
+  const auto each = [&](auto zero) {
+    using T = decltype(zero);
+    Tensor out = t;
+    T* data = static_cast<T*>(out.data());
+    bool any = false;
+    for (int64_t b = 0; b < batch; ++b) any |= drop_subnormals(data + b * k * n, k, n, row, column);
+    return any ? out : t;
+  };
+  return t.dtype() == DType::kF32 ? each(0.0f) : t.dtype() == DType::kF64 ? each(0.0) : t;
 }
 
 Tensor packed_panels(const Tensor& t, bool transposed) {

@@ -19,6 +19,10 @@ Tensor scale_outputs(const Node& node, const Tensor& weights, const std::vector<
 
 // Data movement on whole tensors, by bytes; element types of at least one byte.
 Tensor transposed(const Tensor& t, const std::vector<int64_t>& perm);
+// Matrices [.., K, N] ([.., N, K] where `transposed`) with zeros for those weights below the smallest normal number whose column has others
+// so much larger that, for inputs of like size, they stay below half a unit in the last place of its largest product. Trained models have
+// many (channels that died), and processors take a hundred times as long for each product with one.
+Tensor without_subnormals(const Tensor& t, bool transposed);
 // [.., K, N] ([.., N, K] where `transposed`) as panels, op pack.
 Tensor packed_panels(const Tensor& t, bool transposed);
 

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <atomic>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -64,6 +65,18 @@ class Session {
     int64_t waits = 0;  // decisions of If and Loop on data that a device made
   };
   const Stats& stats() const { return stats_; }
+
+  // What steps took since `time_steps(true)`, by place in the program; steps that hold others are not among them. Costs two looks at the
+  // clock for each step.
+  struct StepTime {
+    const Step* step = nullptr;
+    int64_t calls = 0, nanoseconds = 0;
+  };
+  void time_steps(bool on) {
+    timing_ = on;
+    step_times_.clear();
+  }
+  std::vector<StepTime> step_times() const;
   // Arena bytes and their lower bound of the segments bound last for the entry's variant that ran last.
   struct Memory {
     int64_t peak = 0, lower_bound = 0;
@@ -92,6 +105,7 @@ class Session {
   Status run_entry(EntryState& s, std::span<const InputView> inputs, Outputs& outputs);
 
   Status execute(EntryState& s, BoundSegment& b, uint32_t begin, uint32_t end);
+  void took(const Step& step, int64_t since);
   Status launch(const EntryState& s, BoundSegment& b, const Instr& in);
   Status interrupted();
   Status run_host(EntryState& s, BoundSegment& b, const Instr& in);
@@ -124,6 +138,8 @@ class Session {
   uint64_t clock_ = 0;
   int64_t deadline_ns_ = 0;
   Stats stats_;
+  bool timing_ = false;
+  std::map<const Step*, StepTime> step_times_;
 };
 
 }  // namespace nnc

@@ -257,10 +257,26 @@ Status Session::run_loop(EntryState& s, BoundSegment& b, const Instr& in, uint32
   return status;
 }
 
+void Session::took(const Step& step, int64_t since) {
+  if (step.kind == StepKind::kIf || step.kind == StepKind::kLoop || step.kind == StepKind::kSwitch) return;
+  StepTime& t = step_times_[&step];
+  t.step = &step;
+  ++t.calls;
+  t.nanoseconds += steady_now_ns() - since;
+}
+
+std::vector<Session::StepTime> Session::step_times() const {
+  std::vector<StepTime> out;
+  for (const auto& [step, time] : step_times_) out.push_back(time);
+  std::ranges::stable_sort(out, {}, [](const StepTime& t) { return t.step->number; });
+  return out;
+}
+
 Status Session::execute(EntryState& s, BoundSegment& b, uint32_t begin, uint32_t end) {
   for (uint32_t at = begin; at < end;) {
     const Instr& in = b.code[at];
     if (deadline_ns_ != 0) NNC_TRY(interrupted());
+    const int64_t since = timing_ ? steady_now_ns() : 0;
     Status status;
     switch (in.kind) {
       case StepKind::kLaunch: status = launch(s, b, in); break;
@@ -300,6 +316,8 @@ Status Session::execute(EntryState& s, BoundSegment& b, uint32_t begin, uint32_t
     }
     if (!status.ok()) [[unlikely]]
       return at_step(std::move(status).error(), *in.step);
+    if (timing_) [[unlikely]]
+      took(*in.step, since);
     at = in.end;
   }
   return {};

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 
+#include "ir/base/plan_words.h"
 #include "ir/support/text.h"
 #include "runtime/thread_pool.h"
 #include "tools/command.h"
@@ -16,12 +18,18 @@ namespace nnc::tool {
 
 namespace {
 
+struct StepTiming {
+  std::string what, from;         // kernel or kind of step; source nodes
+  double calls = 0, seconds = 0;  // per run
+};
+
 struct Timing {
   double compile = 0, load = 0, first = 0;
   double median = 0, mean = 0, deviation = 0, p90 = 0, p99 = 0, least = 0;
   int64_t runs = 0, peak = 0;
   std::string target;
   CodeCounts counts;
+  std::vector<StepTiming> steps;  // slowest first
 };
 
 double quantile(const std::vector<double>& sorted, double q) {
@@ -61,7 +69,37 @@ class Caller {
 struct Plan {
   int64_t runs = 0, warm_up = 3;
   double seconds = 2;
+  bool steps = false;
 };
+
+// Runs of their own: looking at the clock takes time, too.
+Result<std::vector<StepTiming>> time_steps(const Program& program, Session& session, Caller& caller, int64_t runs) {
+  session.time_steps(true);
+  for (int64_t k = 0; k < runs; ++k) NNC_TRY(caller.run());
+  std::vector<StepTiming> out;
+  for (const Session::StepTime& t : session.step_times()) {
+    StepTiming row;
+    if (t.step->kind == StepKind::kAssertDims) continue;
+    row.what = t.step->kind == StepKind::kLaunch ? program.kernels[t.step->kernel].name
+                                                 : std::string(plan_words::kSteps[static_cast<size_t>(t.step->kind)]);
+    row.from = join(t.step->locs, ", ", [&](uint32_t loc) { return program.sources[loc].node; });
+    row.calls = static_cast<double>(t.calls) / static_cast<double>(runs);
+    row.seconds = static_cast<double>(t.nanoseconds) / static_cast<double>(runs) * 1e-9;
+    out.push_back(std::move(row));
+  }
+  session.time_steps(false);
+  std::ranges::stable_sort(out, std::ranges::greater(), &StepTiming::seconds);
+  return out;
+}
+
+void print_steps(const Timing& t, Console& console) {
+  double total = 0;
+  for (const StepTiming& s : t.steps) total += s.seconds;
+  Table table({">time", ">share", ">calls", "step", "from"});
+  for (const StepTiming& s : t.steps)
+    table.row({seconds_text(s.seconds), cat(std::llround(1000 * s.seconds / total) / 10.0, " %"), cat(s.calls), s.what, s.from});
+  console.print(cat("\n", table.str(console.terminal().width)));
+}
 
 Result<Timing> measure(const Prepared& p, const Plan& plan) {
   Timing out;
@@ -96,6 +134,10 @@ Result<Timing> measure(const Prepared& p, const Plan& plan) {
   out.p99 = quantile(times, 0.99);
   out.least = times.front();
   out.peak = session->memory(p.entry).peak;
+  if (plan.steps) {
+    const int64_t runs = std::max<int64_t>(1, out.runs / 4);
+    NNC_ASSIGN(out.steps, time_steps(p.executable->program(), *session, caller, runs));
+  }
   return out;
 }
 
@@ -143,6 +185,7 @@ Result<int> bench_command(const Arguments& a, Console& console) {
   NNC_ASSIGN(plan.runs, a.integer("runs", 0, 1, 1'000'000));
   NNC_ASSIGN(plan.warm_up, a.integer("warm-up", 3, 0, 1'000'000));
   NNC_ASSIGN(plan.seconds, a.number("seconds", 2));
+  plan.steps = a.has("steps");
   NNC_ASSIGN(const Limits limits, limits_from(a));
   std::vector<Row> rows;
   {
@@ -185,8 +228,14 @@ Result<int> bench_command(const Arguments& a, Console& console) {
         .field("vm", t.counts.vm)
         .field("host", t.counts.host)
         .field("library", t.counts.library)
-        .end()
         .end();
+    if (plan.steps) {
+      w.key("times").array();
+      for (const StepTiming& s : t.steps)
+        w.object().field("step", s.what).field("from", s.from).field("calls", s.calls).field("seconds", s.seconds).end();
+      w.end();
+    }
+    w.end();
     last = t;
   }
   w.end();
@@ -195,6 +244,7 @@ Result<int> bench_command(const Arguments& a, Console& console) {
   console.print(cat(" ", last.target, ", steps: ", counts_text(last.counts, last.target.substr(0, last.target.find(':'))), "\n compile ",
                     seconds_text(last.compile), ", load ", seconds_text(last.load), ", first run ", seconds_text(last.first), " · ",
                     last.runs, " runs after ", plan.warm_up, " warm-up · clocks not locked: differences under 2 % are noise\n"));
+  if (plan.steps) print_steps(last, console);
   return 0;
 }
 

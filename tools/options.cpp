@@ -51,6 +51,7 @@ constexpr Flag kFlags[] = {
     {"runs", 0, FlagKind::kValue, "N", "timed runs per row (as many as fit into --seconds, at least 10)", ""},
     {"warm-up", 0, FlagKind::kValue, "N", "runs before timing starts (3)", ""},
     {"seconds", 0, FlagKind::kValue, "X", "time for each row of the table (2)", ""},
+    {"steps", 0, FlagKind::kSwitch, "", "what each step of a run takes, the slowest first", ""},
     // dump
     {"after", 0, FlagKind::kValue, "PASS", "the graph after that pass: import, simplify, a pass's name, or optimize", ""},
     {"after-each", 0, FlagKind::kValue, "DIR", "a numbered file for each pass, and constants.bin beside them", ""},

@@ -63,19 +63,30 @@ class SumOrder {
     return depths_[e] = d;
   }
 
+  // The terms of a sum. (x + 3) * 4 is x * 4 + 12, so that neighbours differ in a constant alone.
   void terms(ExprId e, std::vector<ExprId>& out) {
-    const ExprNode& n = k_.exprs[e];
-    if (n.op != ExprOp::kAdd) return out.push_back(e);
-    terms(n.a, out);
-    terms(n.b, out);
+    const ExprNode n = k_.exprs[e];
+    if (n.op == ExprOp::kAdd) {
+      terms(n.a, out);
+      terms(n.b, out);
+      return;
+    }
+    if (n.op != ExprOp::kMul || k_.exprs[n.b].op != ExprOp::kConst) return out.push_back(e);
+    std::vector<ExprId> inner;
+    terms(n.a, inner);
+    if (inner.size() < 2 || std::ranges::none_of(inner, [&](ExprId t) { return k_.exprs[t].op == ExprOp::kConst; }))
+      return out.push_back(e);
+    for (ExprId t : inner) out.push_back(pool_.make(ExprOp::kMul, t, n.b));
   }
 
   ExprId rewrite(ExprId e) {
     if (const auto it = done_.find(e); it != done_.end()) return it->second;
     const ExprNode n = k_.exprs[e];
+    std::vector<ExprId> all;
+    if (n.type.kind == KType::kIndex && (n.op == ExprOp::kAdd || n.op == ExprOp::kMul)) terms(e, all);
     ExprId result = e;
-    if (n.op == ExprOp::kAdd && n.type.kind == KType::kIndex) {
-      result = sum(e);
+    if (all.size() > 1) {
+      result = sum(all);
     } else if (n.a) {
       ExprNode made = n;
       made.a = rewrite(n.a);
@@ -86,9 +97,7 @@ class SumOrder {
     return done_[e] = result;
   }
 
-  ExprId sum(ExprId e) {
-    std::vector<ExprId> all;
-    terms(e, all);
+  ExprId sum(const std::vector<ExprId>& all) {
     std::vector<std::pair<int, ExprId>> sorted;
     for (ExprId t : all) {
       const ExprId r = rewrite(t);

@@ -158,28 +158,75 @@ TEST(Lower, MatMulHeadsOut) {
   f.check({f.op(OpKind::kTranspose, {r}, {{"perm", std::vector<int64_t>{0, 2, 1, 3}}})}, 1e-4, 1e-5);
 }
 
-TEST(Lower, Conv3x3) {
+// Convolutions with all that decides which taps lie inside. Extents that are negative are symbols with that size.
+struct ConvCase {
+  const char* what;
+  DType type = DType::kF32;
+  std::vector<int64_t> x, w;  // [batch, spatial.., channels], [kernel.., in / group, out]
+  std::vector<int64_t> pads_begin, pads_end, strides, dilations;
+  int64_t group = 1;
+  std::string auto_pad = "notset";
+};
+
+void check_conv(const ConvCase& c, const char* targets = "cpu:x86-64-v3,x86-64-v4,vm") {
+  SCOPED_TRACE(c.what);
   Fixture f;
-  ValueId x = f.input(DType::kF32, {1, 9, 11, 12}), w = f.input(DType::kF32, {3, 3, 12, 20}), c = f.input(DType::kF32, {20});
-  ValueId y = f.op(OpKind::kConv, {x, w, c},
-                   {{"layout", std::string("nhwc")},
-                    {"w_format", std::string("hwio")},
-                    {"pads_begin", std::vector<int64_t>{1, 1}},
-                    {"pads_end", std::vector<int64_t>{1, 1}},
-                    {"strides", std::vector<int64_t>{2, 1}}});
-  f.check({f.op(OpKind::kRelu, {y})}, 1e-4, 1e-5);
+  Shape shape;
+  std::vector<int64_t> dims;
+  for (int64_t d : c.x) {
+    dims.push_back(std::abs(d));
+    shape.push_back(d >= 0 ? Dim(d) : Dim(f.m.symbols().input("s" + std::to_string(dims.size()), 1, 4096, 1, -d)));
+  }
+  const Shape weights(c.w.begin(), c.w.end());
+  const ValueId x = f.input(c.type, shape, dims), w = f.input(c.type, weights), bias = f.input(c.type, {c.w.back()});
+  const ValueId y = f.op(OpKind::kConv, {x, w, bias},
+                         {{"layout", std::string("nhwc")},
+                          {"w_format", std::string("hwio")},
+                          {"group", c.group},
+                          {"pads_begin", c.pads_begin},
+                          {"pads_end", c.pads_end},
+                          {"strides", c.strides},
+                          {"dilations", c.dilations},
+                          {"auto_pad", c.auto_pad}});
+  const double tolerance = c.type == DType::kF16 ? 2e-3 : 1e-4;
+  f.check({f.op(OpKind::kRelu, {y})}, tolerance, tolerance / 10, targets);
+}
+
+TEST(Lower, ConvInsideKnownExtents) {
+  check_conv({"one tile a line, both borders in it", DType::kF32, {1, 9, 11, 12}, {3, 3, 12, 20}, {1, 1}, {1, 1}, {2, 1}, {}},
+             "cpu:x86-64-v3,x86-64-v4,vm,cuda-emu:sm_80");
+  check_conv({"uneven tiles, wide window", DType::kF32, {1, 6, 75, 5}, {5, 5, 5, 72}, {2, 2}, {2, 2}, {2, 2}, {}});
+  check_conv({"dilation", DType::kF32, {2, 8, 31, 3}, {3, 3, 3, 17}, {2, 3}, {2, 3}, {1, 1}, {2, 3}});
+  check_conv({"tiles that see no input", DType::kF32, {1, 3, 4, 4}, {3, 3, 4, 16}, {5, 30}, {5, 30}, {1, 1}, {}});
+  check_conv({"rows along the first axis", DType::kF32, {1, 40, 2, 4}, {3, 2, 4, 16}, {1, 0}, {1, 0}, {1, 1}, {}});
+  check_conv({"three axes", DType::kF32, {1, 4, 5, 6, 4}, {3, 3, 3, 4, 8}, {1, 1, 1}, {1, 1, 1}, {1, 2, 1}, {}});
+  check_conv({"groups on one axis", DType::kF32, {2, 50, 24}, {7, 12, 32}, {3}, {3}, {1}, {}, 2});
+  check_conv({"f16", DType::kF16, {1, 5, 16, 8}, {3, 3, 8, 16}, {1, 1}, {1, 1}, {1, 1}, {}});
+}
+
+TEST(Lower, ConvInsideSymbolicExtents) {
+  check_conv({"wide", DType::kF32, {1, -7, -41, 6}, {3, 3, 6, 24}, {1, 1}, {1, 1}, {2, 2}, {}});
+  check_conv({"dilated", DType::kF32, {1, -9, -23, 4}, {3, 5, 4, 16}, {2, 4}, {1, 3}, {1, 1}, {2, 2}});
+  check_conv({"same", DType::kF32, {1, -6, -15, 4}, {3, 4, 4, 16}, {}, {}, {1, 2}, {}, 1, "same_upper"});
+  // Compiled for typical lines of 41, run on lines shorter than a tile.
+  Fixture f;
+  const Dim width(f.m.symbols().input("w", 1, 4096, 1, 41));
+  const ValueId x = f.input(DType::kF32, {1, 3, width, 4}, {1, 3, 5, 4}), w = f.input(DType::kF32, {3, 3, 4, 16});
+  f.check({f.op(OpKind::kConv, {x, w},
+                {{"layout", std::string("nhwc")},
+                 {"w_format", std::string("hwio")},
+                 {"pads_begin", std::vector<int64_t>{1, 1}},
+                 {"pads_end", std::vector<int64_t>{1, 1}}})},
+          1e-4, 1e-5, "cpu:x86-64-v4,vm");
 }
 
 TEST(Lower, ConvDepthwise) {
-  Fixture f;
-  ValueId x = f.input(DType::kF32, {2, 9, 10, 24}), w = f.input(DType::kF32, {3, 3, 1, 24});
-  ValueId y = f.op(OpKind::kConv, {x, w},
-                   {{"layout", std::string("nhwc")},
-                    {"w_format", std::string("hwio")},
-                    {"group", int64_t(24)},
-                    {"pads_begin", std::vector<int64_t>{1, 1}},
-                    {"pads_end", std::vector<int64_t>{1, 1}}});
-  f.check({y}, 1e-4, 1e-5);
+  check_conv({"channels that fill no vector", DType::kF32, {2, 9, 10, 24}, {3, 3, 1, 24}, {1, 1}, {1, 1}, {1, 1}, {}, 24},
+             "cpu:x86-64-v3,x86-64-v4,vm,cuda-emu:sm_80");
+  check_conv({"stride and dilation", DType::kF32, {1, 7, 29, 40}, {5, 5, 1, 40}, {4, 4}, {4, 4}, {2, 2}, {2, 2}, 40});
+  check_conv({"long window", DType::kF32, {1, 60, 5}, {13, 1, 5}, {6}, {6}, {1}, {}, 5});
+  check_conv({"symbolic", DType::kF32, {1, -6, -21, 16}, {3, 3, 1, 16}, {1, 1}, {1, 1}, {2, 2}, {}, 16});
+  check_conv({"no vector of channels", DType::kF32, {1, 6, 9, 19}, {3, 3, 1, 19}, {1, 1}, {0, 1}, {1, 1}, {}, 19});
 }
 
 TEST(Lower, Lstm) {

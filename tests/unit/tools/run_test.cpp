@@ -249,5 +249,15 @@ TEST_F(Runs, BenchMeasuresEveryCombination) {
   EXPECT_TRUE(says(run({"bench", adder(), "--dim", "batch=2", "--runs", "2"}).out, "median"));
 }
 
+TEST_F(Runs, BenchTimesSteps) {
+  const Outcome o = run({"bench", adder(), "--dim", "batch=2", "--runs", "8", "--steps", "--json"});
+  ASSERT_EQ(o.code, 0) << o.err;
+  const test::Json& times = json(o.out)["results"].items[0]["times"];
+  ASSERT_EQ(times.items.size(), 1u);
+  EXPECT_EQ(times.items[0]["calls"].num(), 1);
+  EXPECT_GT(times.items[0]["seconds"].num(), 0);
+  EXPECT_TRUE(says(run({"bench", adder(), "--dim", "batch=2", "--runs", "2", "--steps"}).out, "share"));
+}
+
 }  // namespace
 }  // namespace nnc::tool

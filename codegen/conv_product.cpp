@@ -1,0 +1,253 @@
+// Dense and grouped convolutions: a product whose rows are the output positions along one spatial axis and whose inner dimension is
+// (kernel..., channel). No patch matrix and no border is made: along the other axes the loops over the taps begin and end inside the input,
+// along the rows' axis the tiles at the border leave out what falls outside.
+
+#include <algorithm>
+
+#include "codegen/conv_skeletons.h"
+#include "codegen/conv_taps.h"
+
+namespace nnc {
+
+namespace {
+
+// The last spatial axis that is longer than 1: where a tile finds its rows.
+size_t row_spatial(const Graph& g, const ConvFacts& f) {
+  const Shape& sy = g.type(f.result).shape;
+  for (size_t d = f.spatial; d-- > 0;)
+    if (!sy[d + 1].is_const(1)) return d;
+  return f.spatial - 1;
+}
+
+// Rows are cut evenly, so the tile is what divides a line best, and panels fill the registers that are left.
+Tiling conv_tiling(const Target& t, const SymbolTable& s, const Dim& rows, const Dim& columns, DType acc) {
+  Tiling x = choose_tiling(t, s, rows, columns, acc);
+  const int per_panel = static_cast<int>(kPanel) / x.lanes;
+  if (t.kind == TargetKind::kVm || per_panel != 1) return x;
+  constexpr int kMostRows = 14, kAccumulators = 28;
+  const int64_t m = std::max<int64_t>(1, s.typical(rows)), panels = std::max<int64_t>(1, (s.typical(columns) + kPanel - 1) / kPanel);
+  const int64_t tiles = (m + kMostRows - 1) / kMostRows;
+  x.rows = static_cast<int>((m + tiles - 1) / tiles);
+  x.panels = x.rows >= 7 ? 2 : x.rows >= 3 ? 4 : 8;
+  while (x.rows * x.panels > kAccumulators - (x.panels > 2 ? 4 : 0)) --x.panels;
+  if (panels < x.panels) x.panels = static_cast<int>(panels);
+  // No narrower tile at the end where a little less each time does.
+  const int64_t tasks = (panels + x.panels - 1) / x.panels;
+  x.panels = static_cast<int>((panels + tasks - 1) / tasks);
+  return x;
+}
+
+class ConvProduct : public TileProduct {
+ public:
+  ConvProduct(const Graph& g, const Target& t, const ConvFacts& f, const Tiling& x) : TileProduct(g, t, f.result, f.acc, x), f_(f) {
+    for (uint32_t i = 0; i < g.inputs().size(); ++i) args.input(i);
+    for (uint32_t o = 0; o < g.outputs().size(); ++o) args.output(o);
+    SymbolTable& s = k.symbols();
+    row_ = row_spatial(g, f);
+    for (size_t d = 0; d < f.spatial; ++d) taps_.push_back(tap_axis(body, f, d));
+    m_ = taps_[row_].outputs;
+    n_ = body.dim(f.out_channels);
+    channels_ = body.dim(f.in_channels);
+    depth_ = channels_;
+    for (const TapAxis& a : taps_) depth_ = s.mul(depth_, a.taps);
+    panels_ = s.ceildiv(n_, kPanel);
+    if (f.packed) {
+      right_ = find_input(f.w);
+      right_type_ = g.type(f.w).dtype;
+    } else {
+      right_ = args.scratch(0, f.acc, s.mul(s.mul(s.mul(panels_, depth_), kPanel), f.group), Access::kRead);
+      right_type_ = f.acc;
+    }
+  }
+
+  void build() {
+    SymbolTable& s = k.symbols();
+    axes_.push_back(IterAxis{body.dim(g_.type(f_.result).shape[0]), k.index(0), false, 1});
+    axes_.push_back(IterAxis{Dim(f_.group), k.index(0), false, 1});
+    Dim outer = 1;
+    for (size_t d = 0; d < f_.spatial; ++d) {
+      if (d == row_) continue;
+      axes_.push_back(IterAxis{taps_[d].outputs, k.index(0), false, 1});
+      outer = s.mul(outer, axes_.back().extent);
+    }
+    axes_.push_back(IterAxis{m_, k.index(0), false, 1});
+    axes_.push_back(IterAxis{n_, k.index(0), x_.lanes > 1, kPanel});
+    // Tasks in a row share what is dearer to fetch again: large weights, or else the input's lines.
+    const int64_t rows = s.typical(outer), block = std::max<int64_t>(1, (rows + 3) / 4);
+    const bool large = s.typical(depth_) * s.typical(n_) * (dtype_bits(f_.acc) / 8) > body.target().l2_bytes / 2;
+    const Dim panel_tasks = s.ceildiv(panels_, x_.panels), row_tasks = s.ceildiv(outer, block);
+    k.grid(large ? row_tasks : panel_tasks, large ? panel_tasks : row_tasks, s.mul(axes_[0].extent, f_.group));
+    panel_task_ = k.task(large ? 1 : 0);
+    const Expr row_task = k.task(large ? 0 : 1);
+    if (f_.group == 1) {
+      axes_[0].base = k.task(2);
+    } else {
+      axes_[0].base = k.let("image", k.floordiv(k.task(2), k.index(f_.group)));
+      axes_[1].base = k.let("g", k.floormod(k.task(2), k.index(f_.group)));
+    }
+    right_base_ = k.let("rb", k.mul(axes_[1].base, k.dim(s.mul(s.mul(panels_, depth_), kPanel))));
+    const Expr first_panel = k.let("p0", k.mul(panel_task_, k.index(x_.panels)));
+    if (f_.spatial == 1) {
+      columns(first_panel);
+      return;
+    }
+    const Expr first = k.let("row0", k.mul(row_task, k.index(block)));
+    k.for_("row", first, k.let("row1", k.min(k.dim(outer), k.add(first, k.index(block)))), 1, [&](Expr row) {
+      Expr rest = row;
+      for (size_t d = f_.spatial - 1; d-- > 0;) {
+        axes_[2 + d].base = d == 0 ? rest : k.let("o", k.floormod(rest, k.dim(axes_[2 + d].extent)));
+        if (d > 0) rest = k.let("t", k.floordiv(rest, k.dim(axes_[2 + d].extent)));
+      }
+      columns(first_panel);
+    });
+  }
+
+ private:
+  // The panels of one task: the last task has fewer, or lanes that the result has not.
+  void columns(Expr first_panel) {
+    if (!n_.is_const()) {
+      panels(k.index(0), k.dim(m_), first_panel);
+      return;
+    }
+    const int64_t n = n_.constant(), count = (n + kPanel - 1) / kPanel, whole = n / (kPanel * x_.panels);
+    const int left = static_cast<int>(count - whole * x_.panels);
+    const auto full = [&] { line(first_panel, x_.panels, false); };
+    const auto last = [&] { line(k.index(whole * x_.panels), left, n % kPanel != 0); };
+    if (left == 0)
+      full();
+    else if (whole == 0)
+      last();
+    else
+      k.if_(k.lt(panel_task_, k.index(whole)), full, last);
+  }
+
+  void rows(Expr, Expr, Expr panel, int panels, bool masked) override { line(panel, panels, masked); }
+
+  void line(Expr panel, int panels, bool masked) {
+    cut_line(k, taps_[row_], x_.rows, [&](const LineTile& t) {
+      now_ = t;
+      tile(t.first, t.rows, panel, panels, masked);
+    });
+  }
+
+  // Neighbouring taps of one channel lie where neighbouring channels lie, so that both are one loop.
+  bool taps_join_channels() const {
+    return row_ + 1 == f_.spatial && f_.dilation[row_] == 1 && f_.group == 1 && now_.edge != LineTile::kMasked &&
+           !g_.value(f_.x).def.valid();
+  }
+
+  using Step = std::function<void(const DepthStep&)>;
+
+  void walk_depth(const Step& step) override {
+    std::vector<Expr> vars;
+    axis_taps(0, k.index(0), vars, step);
+  }
+
+  // The taps of spatial axis d and of those after it, then the channels. `flat`: taps so far, as one number.
+  void axis_taps(size_t d, Expr flat, std::vector<Expr>& vars, const Step& step) {
+    if (d == f_.spatial) return channels(flat, k.index(0), k.dim(channels_), 0, kAllRows, vars, step);
+    const TapAxis& a = taps_[d];
+    const auto tap_loop = [&](Expr begin, Expr end, const std::function<void()>& body_of_tap) {
+      const auto one = [&](Expr v) {
+        vars.push_back(v);
+        tap_ = k.add(k.mul(flat, k.dim(a.taps)), v);
+        body_of_tap();
+        vars.pop_back();
+      };
+      if (const auto b = k.as_const_index(begin), e = k.as_const_index(end); b && e && *b + 1 == *e) return one(begin);
+      k.for_("k", begin, end, 1, one);
+    };
+    if (d != row_) {
+      const auto [begin, end] = inside_taps(k, a, axes_[axis_of(d)].base);
+      tap_loop(begin, end, [&] { axis_taps(d + 1, tap_, vars, step); });
+      return;
+    }
+    std::vector<TapRun> runs;
+    if (now_.edge == LineTile::kKnown) runs = known_taps(a, *k.as_const_index(now_.first), now_.rows);
+    const bool joined = taps_join_channels();
+    const auto run = [&](Expr begin, Expr end, int row, int row_end) {
+      if (joined) {
+        vars.push_back(k.index(0));
+        channels(k.mul(flat, k.dim(a.taps)), k.mul(begin, k.dim(channels_)), k.mul(end, k.dim(channels_)), row, row_end, vars, step);
+        vars.pop_back();
+        return;
+      }
+      rows_seen_ = {row, row_end};
+      tap_loop(begin, end, [&] { axis_taps(d + 1, tap_, vars, step); });
+      rows_seen_ = {0, kAllRows};
+    };
+    if (now_.edge != LineTile::kKnown) return run(k.index(0), k.dim(a.taps), 0, kAllRows);
+    for (const TapRun& r : runs) run(k.index(r.tap), k.index(r.tap_end), r.row, r.row_end);
+  }
+
+  void channels(Expr flat, Expr begin, Expr end, int row, int row_end, std::vector<Expr>& vars, const Step& step) {
+    const Expr base = k.let("kc", k.mul(flat, k.dim(channels_)));
+    k.for_("c", begin, end, 1, [&](Expr c) {
+      vars.push_back(c);
+      step({k.add(base, c), vars, std::max(row, rows_seen_.first), std::min(row_end, rows_seen_.second)});
+      vars.pop_back();
+    });
+  }
+
+  // The iteration axis of a spatial axis.
+  uint32_t axis_of(size_t d) const { return d == row_ ? row_axis() : static_cast<uint32_t>(2 + (d < row_ ? d : d - 1)); }
+
+  Expr left(const DepthStep& step) override {
+    Coords c(f_.spatial + 2);
+    c[0] = body.axis(0);
+    for (size_t d = 0; d < f_.spatial; ++d) {
+      const Coord tap = body.opaque(step.vars[d], 0, k.symbols().sub(taps_[d].taps, 1));
+      c[d + 1] = tap_position(body, taps_[d], body.axis(axis_of(d)), tap);
+    }
+    const Coord channel = body.opaque(step.vars.back(), 0, k.symbols().sub(channels_, 1));
+    Expr inside;
+    if (now_.edge == LineTile::kMasked) inside = inside_input(k, taps_[row_], body.scalar(c[row_ + 1]));
+    c[f_.spatial + 1] = f_.group == 1 ? channel : body.add(body.scale(body.axis(1), channels_), channel);
+    const Expr v = k.convert(body.emit(f_.x, c, inside), f_.acc);
+    // What the group computes from nothing is not 0.
+    return inside.valid() && g_.value(f_.x).def.valid() ? k.select(inside, v, k.constant(f_.acc, 0)) : v;
+  }
+  Coord out_channel() {
+    const Coord c = body.axis(column_axis());
+    return f_.group == 1 ? c : body.add(body.scale(body.axis(1), n_), c);
+  }
+  Coords result_coords() override {
+    Coords c;
+    c.push_back(body.axis(0));
+    for (size_t d = 0; d < f_.spatial; ++d) c.push_back(body.axis(axis_of(d)));
+    c.push_back(out_channel());
+    return c;
+  }
+  Expr bias(Expr mask) override {
+    if (!f_.bias.valid()) return {};
+    Coords c;
+    c.push_back(out_channel());
+    return body.emit(f_.bias, c, mask);
+  }
+
+  static constexpr int kAllRows = DepthStep::kAllRows;
+
+  const ConvFacts& f_;
+  size_t row_ = 0;  // the spatial axis that the tile's rows run along
+  std::vector<TapAxis> taps_;
+  Dim channels_;
+  Expr panel_task_;
+  LineTile now_;
+  std::pair<int, int> rows_seen_{0, kAllRows};  // by the tap at hand
+  Expr tap_;
+};
+
+}  // namespace
+
+LoweredKernel lower_conv_product(const Graph& g, const Target& target, const ConvFacts& f, const LowerOptions& options) {
+  SymbolTable& s = const_cast<Graph&>(g).symbols();
+  Tiling x = conv_tiling(target, s, g.type(f.result).shape[row_spatial(g, f) + 1], f.out_channels, f.acc);
+  for (;;) {
+    ConvProduct p(g, target, f, x);
+    p.build();
+    if (!p.body.vector_failed() || x.lanes == 1) return p.args.finish(options);
+    x = Tiling{1, 1, 1};
+  }
+}
+
+}  // namespace nnc
