@@ -79,6 +79,8 @@ class ConvProduct : public TileProduct {
     k.grid(large ? row_tasks : panel_tasks, large ? panel_tasks : row_tasks, s.mul(axes_[0].extent, f_.group));
     panel_task_ = k.task(large ? 1 : 0);
     const Expr row_task = k.task(large ? 0 : 1);
+    lines_ = outer;
+    fetch_ahead_ = large && body.target().kind == TargetKind::kCpu;
     if (f_.group == 1) {
       axes_[0].base = k.task(2);
     } else {
@@ -94,6 +96,7 @@ class ConvProduct : public TileProduct {
     const Expr first = k.let("row0", k.mul(row_task, k.index(block)));
     k.for_("row", first, k.let("row1", k.min(k.dim(outer), k.add(first, k.index(block)))), 1, [&](Expr row) {
       Expr rest = row;
+      line_ = row;
       for (size_t d = f_.spatial - 1; d-- > 0;) {
         axes_[2 + d].base = d == 0 ? rest : k.let("o", k.floormod(rest, k.dim(axes_[2 + d].extent)));
         if (d > 0) rest = k.let("t", k.floordiv(rest, k.dim(axes_[2 + d].extent)));
@@ -183,10 +186,21 @@ class ConvProduct : public TileProduct {
   void channels(Expr flat, Expr begin, Expr end, int row, int row_end, std::vector<Expr>& vars, const Step& step) {
     const Expr base = k.let("kc", k.mul(flat, k.dim(channels_)));
     k.for_("c", begin, end, 1, [&](Expr c) {
+      fetch_next_panels(k.add(base, c));
       vars.push_back(c);
       step({k.add(base, c), vars, std::max(row, rows_seen_.first), std::min(row_end, rows_seen_.second)});
       vars.pop_back();
     });
+  }
+
+  // Few lines of one tile each use a task's panels only so often: meanwhile those of the next task come, a piece at each step.
+  void fetch_next_panels(Expr step) {
+    constexpr int64_t kFewLines = 16;
+    if (!fetch_ahead_ || !lines_.is_const() || !depth_.is_const() || !m_.is_const() || m_.constant() > x_.rows) return;
+    const int64_t lines = lines_.constant(), depth = depth_.constant(), piece = kPanel * x_.panels / std::max<int64_t>(1, lines);
+    if (lines > kFewLines || piece == 0) return;
+    const Expr next = k.add(right_base_, k.mul(k.add(k.mul(panel_task_, k.index(x_.panels)), k.index(x_.panels)), k.index(depth * kPanel)));
+    k.prefetch(right_, k.add(next, k.mul(k.add(k.mul(line_, k.index(depth)), step), k.index(piece))));
   }
 
   // The iteration axis of a spatial axis.
@@ -231,7 +245,9 @@ class ConvProduct : public TileProduct {
   size_t row_ = 0;  // the spatial axis that the tile's rows run along
   std::vector<TapAxis> taps_;
   Dim channels_;
-  Expr panel_task_;
+  Expr panel_task_, line_;
+  Dim lines_;
+  bool fetch_ahead_ = false;
   LineTile now_;
   std::pair<int, int> rows_seen_{0, kAllRows};  // by the tap at hand
   Expr tap_;

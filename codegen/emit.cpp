@@ -73,6 +73,48 @@ std::string_view infix(ExprOp op) {
 }
 }  // namespace
 
+namespace {
+bool reads_mut(const Kernel& k, ExprId id) {
+  const ExprNode& e = k.exprs[id];
+  if (e.op == ExprOp::kVar) return k.vars[e.var].is_mut;
+  return (e.a && reads_mut(k, e.a)) || (e.b && reads_mut(k, e.b)) || (e.c && reads_mut(k, e.c));
+}
+}  // namespace
+
+// A vector of indices as a sum of lane numbers and scalars.
+bool UnitEmitter::lane_sum(const Kernel& k, ExprId id, LaneSum* out) {
+  const ExprNode& e = k.exprs[id];
+  switch (e.op) {
+    case ExprOp::kIota: ++out->iotas; return true;
+    case ExprOp::kSplat: out->scalars.push_back(expr(k, e.a)); return true;
+    case ExprOp::kConst: out->scalars.push_back(cat("idx(", static_cast<int64_t>(e.bits), ")")); return true;
+    case ExprOp::kAdd: return lane_sum(k, e.a, out) && lane_sum(k, e.b, out);
+    case ExprOp::kVar: {
+      const auto it = lane_names_.find(e.var);
+      return it != lane_names_.end() && lane_sum(k, it->second, out);
+    }
+    default: return false;
+  }
+}
+
+// lane + x < y is lane < y - x: vectors of 64-bit indices are dear on processors, a number is not.
+std::optional<std::string> UnitEmitter::lane_compare(const Kernel& k, const ExprNode& e) {
+  LaneSum a, b;
+  if ((e.op != ExprOp::kLt && e.op != ExprOp::kLe) || !lane_sum(k, e.a, &a) || !lane_sum(k, e.b, &b)) return std::nullopt;
+  if (a.iotas + b.iotas != 1) return std::nullopt;
+  const bool below = a.iotas == 1, equal = e.op == ExprOp::kLe;
+  const LaneSum &lanes = below ? a : b, &other = below ? b : a;
+  std::string n = join(other.scalars, " + ");
+  for (const std::string& s : lanes.scalars) append(n, " - ", s);
+  if (below == equal) append(n, " + idx(1)");
+  HelperKey key;
+  key.name = cat(below ? "lanes_below_" : "lanes_from_", type(e.type));
+  key.type = e.type;
+  key.what = HelperKey::kLanes;
+  key.sub = below ? 0 : 1;
+  return call(k, key, {n});
+}
+
 std::string UnitEmitter::expr(const Kernel& k, ExprId id) {
   const ExprNode& e = k.exprs[id];
   const std::string t = type(e.type);
@@ -125,6 +167,8 @@ std::string UnitEmitter::expr(const Kernel& k, ExprId id) {
     default: break;
   }
   const KType from = k.exprs[e.a].type;
+  if (d_.counts_lanes() && from.kind == KType::kIndex && from.lanes > 1)
+    if (auto text = lane_compare(k, e)) return *text;
   if (auto op = infix(e.op); !op.empty() && d_.operators_on(from)) {
     const bool compare = e.op == ExprOp::kLt || e.op == ExprOp::kLe || e.op == ExprOp::kEq;
     if (!compare || from.lanes == 1) return cat("(", expr(k, e.a), " ", op, " ", expr(k, e.b), ")");
@@ -147,7 +191,10 @@ void UnitEmitter::statements(SourceWriter& w, const Kernel& k, const Block& b) {
 
 void UnitEmitter::statement(SourceWriter& w, const Kernel& k, const Stmt& s) {
   switch (s.kind) {
-    case StmtKind::kLet: w.line(cat("const ", type(k.vars[s.var].type), " ", var_name(k, s.var), " = ", expr(k, s.value), ";")); break;
+    case StmtKind::kLet:
+      if (k.vars[s.var].type.kind == KType::kIndex && k.vars[s.var].type.lanes > 1 && !reads_mut(k, s.value)) lane_names_[s.var] = s.value;
+      w.line(cat("const ", type(k.vars[s.var].type), " ", var_name(k, s.var), " = ", expr(k, s.value), ";"));
+      break;
     case StmtKind::kMut: w.line(cat(type(k.vars[s.var].type), " ", var_name(k, s.var), " = ", expr(k, s.value), ";")); break;
     case StmtKind::kSet: w.line(cat(var_name(k, s.var), " = ", expr(k, s.value), ";")); break;
     case StmtKind::kFor: {
@@ -313,6 +360,7 @@ void UnitEmitter::threads(SourceWriter& w, const Kernel& k, const Stmt& s) {
 
 void UnitEmitter::add(const Kernel& k, const std::string& symbol) {
   SourceWriter w;
+  lane_names_.clear();
   index64_ = index64_ || k.index64;
   d_.open_kernel(w, k, symbol);
   for (uint32_t b = 0; b < k.param_count; ++b) types_.insert(KType::of(k.buffers[BufId(b)].elem));

@@ -5,6 +5,7 @@
 // and counter, floats are bit patterns.
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -39,8 +40,8 @@ struct HelperKey {
   KType other;                   // mma: the second factor
   std::vector<uint8_t> pattern;  // shuffles; copies: bytes, or groups left pending; fragment loads: transposed; loads and stores: lanes of
                                  // one access, where they are fewer
-  enum What : uint8_t { kOp, kLoad, kLoadMasked, kStore, kStoreMasked, kCheck, kAtomic, kWarp, kFragment, kCopy } what = kOp;
-  uint8_t sub = 0;  // AtomicOp, WarpOp, FragOp; for loads and stores: 1 streaming
+  enum What : uint8_t { kOp, kLoad, kLoadMasked, kStore, kStoreMasked, kCheck, kAtomic, kWarp, kFragment, kCopy, kLanes } what = kOp;
+  uint8_t sub = 0;  // kLanes: 1 from a lane on, 0 below it; AtomicOp, WarpOp, FragOp; for loads and stores: 1 streaming
   bool operator<(const HelperKey& o) const { return name < o.name; }
 };
 
@@ -63,6 +64,8 @@ class Dialect {
   virtual int access_lanes(const Kernel&, const Stmt&, const KType& t) const { return t.lanes; }
   virtual std::string unroll() const { return {}; }  // line before a loop that the tree wants unrolled
   virtual std::string thread_name() const { return "0"; }
+  // Comparisons of lane numbers with a scalar are called by number: `lanes_below(n)`, helpers kLanes.
+  virtual bool counts_lanes() const { return false; }
   virtual bool operators_on(const KType& t) const = 0;  // `a + b` works on this type as kernel IR means it
 };
 
@@ -82,6 +85,12 @@ class UnitEmitter {
 
  private:
   std::string expr(const Kernel& k, ExprId e);
+  struct LaneSum {
+    int iotas = 0;
+    std::vector<std::string> scalars;
+  };
+  bool lane_sum(const Kernel& k, ExprId e, LaneSum* out);
+  std::optional<std::string> lane_compare(const Kernel& k, const ExprNode& e);
   std::string call(const Kernel& k, HelperKey key, const std::vector<std::string>& args);
   void statements(SourceWriter& w, const Kernel& k, const Block& b);
   void statement(SourceWriter& w, const Kernel& k, const Stmt& s);
@@ -93,6 +102,7 @@ class UnitEmitter {
   std::set<KType> types_;
   std::set<HelperKey> helpers_;
   std::vector<std::string> bodies_;
+  std::map<VarId, ExprId> lane_names_;  // of the kernel at hand: names of vectors of indices
   bool index64_ = false;
 };
 

@@ -33,6 +33,7 @@ class CpuDialect : public Dialect {
   explicit CpuDialect(const Target& t) : t_(t), wide_(t.vector_bytes >= 64) {}
   std::string type_name(const KType& t) const override { return cpu_type(t); }
   bool operators_on(const KType& t) const override { return !(t.kind == KType::kElem && storage_only(t.elem)) && !small_int(t); }
+  bool counts_lanes() const override { return true; }
   std::string barrier(Scope) const override { return ";"; }
   std::string alloc(const Kernel&, const KBuffer& b, const std::string& name) const override {
     return cat("alignas(", b.align, ") ", scalar_name(b.elem), " ", name, "[", dim_text(b.extent), "];");
@@ -376,6 +377,13 @@ std::vector<std::string> CpuDialect::body_of(const HelperKey& h, std::string& pa
 }
 
 void CpuDialect::define(SourceWriter& w, const HelperKey& h) const {
+  if (h.what == HelperKey::kLanes) {
+    const int n = h.type.lanes;
+    function(w, cpu_type(h.type), h, "idx n",
+             {cat("const i32 k = n < 0 ? 0 : n > ", n, " ? ", n, " : (i32)n;"),
+              cat("return i32x", n, "{", list(n, [](int i) { return std::to_string(i); }), "} ", h.sub ? ">=" : "<", " k;")});
+    return;
+  }
   if (h.what != HelperKey::kOp) {
     define_memory(w, h);
     return;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <functional>
+#include <map>
 
 #include "ir/base/plan_words.h"
 #include "ir/support/text.h"
@@ -19,6 +19,7 @@ namespace nnc::tool {
 namespace {
 
 struct StepTiming {
+  uint32_t number = 0;
   std::string what, from;         // kernel or kind of step; source nodes
   double calls = 0, seconds = 0;  // per run
 };
@@ -72,23 +73,34 @@ struct Plan {
   bool steps = false;
 };
 
-// Runs of their own: looking at the clock takes time, too.
+// Runs of their own: looking at the clock takes time, too. Of each step the median.
 Result<std::vector<StepTiming>> time_steps(const Program& program, Session& session, Caller& caller, int64_t runs) {
-  session.time_steps(true);
-  for (int64_t k = 0; k < runs; ++k) NNC_TRY(caller.run());
-  std::vector<StepTiming> out;
-  for (const Session::StepTime& t : session.step_times()) {
-    StepTiming row;
-    if (t.step->kind == StepKind::kAssertDims) continue;
-    row.what = t.step->kind == StepKind::kLaunch ? program.kernels[t.step->kernel].name
-                                                 : std::string(plan_words::kSteps[static_cast<size_t>(t.step->kind)]);
-    row.from = join(t.step->locs, ", ", [&](uint32_t loc) { return program.sources[loc].node; });
-    row.calls = static_cast<double>(t.calls) / static_cast<double>(runs);
-    row.seconds = static_cast<double>(t.nanoseconds) / static_cast<double>(runs) * 1e-9;
-    out.push_back(std::move(row));
+  std::map<const Step*, std::vector<double>> seconds;
+  std::map<const Step*, int64_t> calls;
+  for (int64_t k = 0; k < runs; ++k) {
+    session.time_steps(true);
+    NNC_TRY(caller.run());
+    for (const Session::StepTime& t : session.step_times()) {
+      seconds[t.step].push_back(static_cast<double>(t.nanoseconds) * 1e-9);
+      calls[t.step] += t.calls;
+    }
   }
   session.time_steps(false);
-  std::ranges::stable_sort(out, std::ranges::greater(), &StepTiming::seconds);
+  std::vector<StepTiming> out;
+  for (auto& [step, times] : seconds) {
+    if (step->kind == StepKind::kAssertDims) continue;
+    std::ranges::sort(times);
+    StepTiming row;
+    row.number = step->number;
+    row.what = step->kind == StepKind::kLaunch ? program.kernels[step->kernel].name
+                                               : std::string(plan_words::kSteps[static_cast<size_t>(step->kind)]);
+    row.from = join(step->locs, ", ", [&](uint32_t loc) { return program.sources[loc].node; });
+    row.calls = static_cast<double>(calls[step]) / static_cast<double>(runs);
+    row.seconds = quantile(times, 0.5);
+    out.push_back(std::move(row));
+  }
+  std::ranges::sort(
+      out, [](const StepTiming& x, const StepTiming& y) { return x.seconds != y.seconds ? x.seconds > y.seconds : x.number < y.number; });
   return out;
 }
 

@@ -9,50 +9,20 @@
 #include "codegen/cuda/nvrtc.h"
 #include "codegen/emit.h"
 #include "codegen/lower.h"
-#include "ir/builder.h"
 #include "ir/support/file.h"
 #include "ir/support/text.h"
+#include "tests/unit/codegen/golden_groups.h"
 
 namespace nnc {
 namespace {
 
-struct Group {
-  Module m;
-  Graph g{&m, "group"};
-  Builder b{g};
-  ValueId input(DType t, Shape shape) { return g.add_input(Type::tensor(t, std::move(shape))); }
-  ValueId op(OpKind k, std::vector<ValueId> args, AttrList attrs = {}) { return *b.op(k, std::move(args), std::move(attrs)); }
-};
+using namespace golden_groups;
 
 struct Golden {
   const char* name;
   std::function<ValueId(Group&)> build;
   std::vector<std::string> must, must_not;
 };
-
-ValueId softmax(Group& f) {
-  const ValueId x = f.input(DType::kF32, {64, 768});
-  auto reduce = [&](const char* how, ValueId v) {
-    return f.op(OpKind::kReduce, {v}, {{"kind", std::string(how)}, {"axes", std::vector<int64_t>{1}}, {"keepdims", int64_t(1)}});
-  };
-  const ValueId e = f.op(OpKind::kExp, {f.op(OpKind::kSub, {x, reduce("max", x)})});
-  return f.op(OpKind::kDiv, {e, reduce("sum", e)});
-}
-ValueId product(Group& f, DType t) {
-  const ValueId y = f.op(OpKind::kMatMul, {f.input(t, {256, 128}), f.input(t, {128, 256})});
-  return f.op(OpKind::kRelu, {f.op(OpKind::kAdd, {y, f.input(t, {256})})});
-}
-ValueId convolution(Group& f, Shape x, Shape w, int64_t group) {
-  const std::vector<int64_t> ones{1, 1};
-  return f.op(OpKind::kConv, {f.input(DType::kF32, std::move(x)), f.input(DType::kF32, std::move(w))},
-              {{"layout", std::string("nhwc")},
-               {"w_format", std::string("hwio")},
-               {"group", group},
-               {"pads_begin", ones},
-               {"pads_end", ones},
-               {"strides", ones},
-               {"dilations", ones}});
-}
 
 const std::vector<Golden>& goldens() {
   static const std::vector<Golden> all = {

@@ -175,7 +175,7 @@ void check_conv(const ConvCase& c, const char* targets = "cpu:x86-64-v3,x86-64-v
   std::vector<int64_t> dims;
   for (int64_t d : c.x) {
     dims.push_back(std::abs(d));
-    shape.push_back(d >= 0 ? Dim(d) : Dim(f.m.symbols().input("s" + std::to_string(dims.size()), 1, 4096, 1, -d)));
+    shape.push_back(d >= 0 ? Dim(d) : Dim(f.g.symbols().input("s" + std::to_string(dims.size()), 1, 4096, 1, -d)));
   }
   const Shape weights(c.w.begin(), c.w.end());
   const ValueId x = f.input(c.type, shape, dims), w = f.input(c.type, weights), bias = f.input(c.type, {c.w.back()});
@@ -210,7 +210,7 @@ TEST(Lower, ConvInsideSymbolicExtents) {
   check_conv({"same", DType::kF32, {1, -6, -15, 4}, {3, 4, 4, 16}, {}, {}, {1, 2}, {}, 1, "same_upper"});
   // Compiled for typical lines of 41, run on lines shorter than a tile.
   Fixture f;
-  const Dim width(f.m.symbols().input("w", 1, 4096, 1, 41));
+  const Dim width(f.g.symbols().input("w", 1, 4096, 1, 41));
   const ValueId x = f.input(DType::kF32, {1, 3, width, 4}, {1, 3, 5, 4}), w = f.input(DType::kF32, {3, 3, 4, 16});
   f.check({f.op(OpKind::kConv, {x, w},
                 {{"layout", std::string("nhwc")},

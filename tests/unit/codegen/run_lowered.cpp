@@ -111,11 +111,13 @@ Result<std::vector<Tensor>> run_kernels(Module& m, const Graph& g, const Target&
       }
       pointers.push_back(params.back().data);
     }
-    std::vector<int64_t> dims;
+    std::vector<int64_t> launch;
     for (const Dim& d : lk.dims) {
       NNC_ASSIGN(const int64_t n, m.symbols.eval(d, values));
-      dims.push_back(n);
+      launch.push_back(n);
     }
+    launch.resize(lk.kernel.symbols.size());  // symbols derived while building come last
+    NNC_ASSIGN(const std::vector<int64_t> dims, complete_dims(lk.kernel, launch));
     NNC_ASSIGN(const auto grid, grid_extents(lk.kernel, dims));
     const int64_t tasks = grid[0] * grid[1] * grid[2];
     CheckFailure failure;

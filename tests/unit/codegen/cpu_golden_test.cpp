@@ -1,0 +1,81 @@
+// One text per CPU skeleton: kernel IR, as `nnc dump --kernels` shows it. NNC_BLESS=1 rewrites the files. What a golden must show is asked
+// for by name.
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <functional>
+
+#include "codegen/lower.h"
+#include "ir/base/kernel.h"
+#include "ir/support/file.h"
+#include "ir/support/text.h"
+#include "tests/unit/codegen/golden_groups.h"
+
+namespace nnc {
+namespace {
+
+using namespace golden_groups;
+
+struct Golden {
+  const char* name;
+  std::function<ValueId(Group&)> build;
+  std::vector<std::string> must, must_not;
+};
+
+// One kernel each, and no masked access: what they read has a size that is known, so even borders need none.
+const std::vector<Golden>& goldens() {
+  static const std::vector<Golden> all = {
+      {"pointwise",
+       [](Group& f) {
+         return f.op(OpKind::kRelu, {f.op(OpKind::kAdd, {f.input(DType::kF32, {64, 1024}), f.input(DType::kF32, {1024})})});
+       },
+       {" x16", "max("},
+       {"mask"}},
+      {"row_fold", softmax, {" x16", "hreduce"}, {"mask"}},
+      {"contraction", [](Group& f) { return packed_product(f); }, {" x16", "fma("}, {"mask"}},
+      {"convolution",
+       [](Group& f) {
+         return convolution(f, {1, 16, 28, 32}, {1, 4, 288, 16}, 1, {3, 3});
+       },
+       {" x16", "fma("},
+       {"mask", "if ", "scratch"}},
+      {"depthwise",
+       [](Group& f) {
+         return convolution(f, {1, 16, 16, 32}, {3, 3, 1, 32}, 32);
+       },
+       {" x16", "fma("},
+       {"mask", "if ", "scratch"}},
+  };
+  return all;
+}
+
+TEST(CpuGolden, Texts) {
+  const auto target = parse_target("cpu:x86-64-v4");
+  ASSERT_TRUE(target.ok());
+  const char* bless = std::getenv("NNC_BLESS");
+  for (const Golden& golden : goldens()) {
+    Group f;
+    f.g.set_outputs({golden.build(f)});
+    auto lowered = lower_group(f.g, *target);
+    ASSERT_TRUE(lowered.ok()) << golden.name << ": " << lowered.error().str();
+    ASSERT_EQ(lowered->kernels.size(), 1u) << golden.name;
+    EXPECT_TRUE(lowered->scratch_bytes.empty()) << golden.name;
+    const Kernel& k = lowered->kernels[0].kernel;
+    EXPECT_EQ(k.facts.unproved_accesses, 0) << golden.name;
+    const std::string text = print_kernel(k);
+    for (const std::string& m : golden.must) EXPECT_NE(text.find(m), std::string::npos) << golden.name << " lacks " << m;
+    for (const std::string& m : golden.must_not) EXPECT_EQ(text.find(m), std::string::npos) << golden.name << " has " << m;
+    const std::string path = cat("tests/unit/codegen/cpu_golden/", golden.name, ".txt");
+    if (bless && std::string(bless) == "1") {
+      ASSERT_TRUE(write_file_atomic(path, bytes_of(text)).ok());
+      continue;
+    }
+    const auto stored = read_file(path, 1 << 20);
+    ASSERT_TRUE(stored.ok()) << stored.error().str();
+    EXPECT_EQ(std::string(stored->begin(), stored->end()), text) << path << " differs (NNC_BLESS=1 rewrites it)";
+  }
+}
+
+}  // namespace
+}  // namespace nnc
