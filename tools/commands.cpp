@@ -50,16 +50,11 @@ const std::vector<Command>& table() {
        1,
        "measures how long a run takes",
        "nnc bench model.onnx --dim batch=[1,8] --threads 1,2\n"
-<<<<<<< HEAD
-       "nnc bench model.nnb -i x=@in.npy --seconds 5",
-       {"input",   "cast",  "seed",   "dim",     "profile",           "rename-dim",       "entry",    "limit", "target",  "device",
-        "threads", "level", "league", "require", "allow-interpreter", "without-features", "no-cache", "runs",  "warm-up", "seconds"},
-=======
        "nnc bench model.nnb -i x=@in.npy --seconds 5\n"
        "nnc bench model.onnx --steps --threads 1",
-       {"input", "cast", "seed", "dim", "profile", "rename-dim", "entry", "limit", "target", "device", "threads", "level", "league",
-        "require", "allow-interpreter", "no-cache", "runs", "warm-up", "seconds", "steps"},
->>>>>>> 5c609ca (Convolutions on the CPU without a copy of the input: taps outside are left out, lines are cut evenly; subnormal weights; bench --steps)
+       {"input",   "cast",  "seed",   "dim",     "profile",           "rename-dim",       "entry",    "limit", "target",  "device",
+        "threads", "level", "league", "require", "allow-interpreter", "without-features", "no-cache", "runs",  "warm-up", "seconds",
+        "steps"},
        bench_command},
       {"dump",
        "inspect",
