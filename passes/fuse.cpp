@@ -8,10 +8,11 @@ namespace nnc {
 
 namespace {
 
-Result<int64_t> fuse(Graph& g) {
+Result<int64_t> fuse(Graph& g, bool scalar_windows) {
   std::vector<GroupPlan> plans;
   {
     Fusion f(g);
+    f.scalar_windows = scalar_windows;
     fuse_epilogues(f);
     choose_copies(f);
     fuse_prologues(f);
@@ -45,11 +46,11 @@ bool inside_group(const Module& m, const Graph* g) {
 
 }  // namespace
 
-Result<int64_t> run_fuse(Module& m, PassContext&) {
+Result<int64_t> run_fuse(Module& m, PassContext& c) {
   int64_t changes = 0;
   for (Graph* g : all_graphs(m)) {
     if (inside_group(m, g)) continue;
-    NNC_ASSIGN(const int64_t n, fuse(*g));
+    NNC_ASSIGN(const int64_t n, fuse(*g, c.target == nullptr || c.target->cpu));
     changes += n;
   }
   return changes;

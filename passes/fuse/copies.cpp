@@ -52,12 +52,24 @@ class Chooser {
     switch (f_.at(f_.unit(reader)).cls) {
       case UnitClass::kContraction: return f_.lowering(reader) == Lowering::kHero || reads_in_order(f_, view);
       case UnitClass::kConvolution:
+        if (f_.lowering(reader) == Lowering::kHero) return window_takes(view, use);
+        return reads_in_order(f_, view);
       case UnitClass::kWhole: return f_.lowering(reader) != Lowering::kHero && reads_in_order(f_, view);
       default: break;
     }
     if (f_.lowering(reader) == Lowering::kPoint) return f_.node(view).kind != OpKind::kTranspose || reads_in_order(f_, view);
     // A scalar loop is dear where there is much to compute.
     return reads_in_order(f_, view) || f_.lowering(reader) == Lowering::kMap;
+  }
+
+  // A picture's few channels, brought together for a convolution: its window reads them where they are. With more channels neighbours in
+  // memory would be read far apart in time.
+  bool window_takes(NodeId view, const Use& use) {
+    constexpr int64_t kFewChannels = 4;
+    const Node& conv = f_.node(use.node);
+    if (!f_.scalar_windows || conv.kind != OpKind::kConv || conv.i("group") != 1 || use.index != 0) return false;
+    const Dim& channels = f_.shape(conv.operands[0]).back();
+    return f_.node(view).kind == OpKind::kTranspose && channels.is_const() && channels.constant() <= kFewChannels;
   }
 
   // The reader is a view that others apply: both together must suit each of them.

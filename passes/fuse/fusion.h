@@ -31,6 +31,8 @@ class Fusion {
   Graph& g;
   SymbolTable& s;
   const std::vector<NodeId> order;  // program order
+  // The target's convolutions read single elements of their input, in any order.
+  bool scalar_windows = false;
 
   // ---- units
   size_t unit(NodeId n) const;
