@@ -30,21 +30,21 @@ const std::vector<Golden>& goldens() {
        [](Group& f) {
          return f.op(OpKind::kRelu, {f.op(OpKind::kAdd, {f.input(DType::kF32, {64, 1024}), f.input(DType::kF32, {1024})})});
        },
-       {" x16", "max("},
+       {"f32x16", "add("},
        {"mask"}},
-      {"row_fold", softmax, {" x16", "hreduce"}, {"mask"}},
-      {"contraction", [](Group& f) { return packed_product(f); }, {" x16", "fma("}, {"mask"}},
+      {"row_fold", softmax, {"f32x16", "exp"}, {"mask"}},
+      {"contraction", [](Group& f) { return packed_product(f); }, {"f32x16", "fma("}, {"mask"}},
       {"convolution",
        [](Group& f) {
          return convolution(f, {1, 16, 28, 32}, {1, 4, 288, 16}, 1, {3, 3});
        },
-       {" x16", "fma("},
+       {"f32x16", "fma("},
        {"mask", "if ", "scratch"}},
       {"depthwise",
        [](Group& f) {
          return convolution(f, {1, 16, 16, 32}, {3, 3, 1, 32}, 32);
        },
-       {" x16", "fma("},
+       {"f32x16", "fma("},
        {"mask", "if ", "scratch"}},
   };
   return all;

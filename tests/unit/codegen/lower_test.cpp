@@ -190,6 +190,9 @@ void check_conv(const ConvCase& c, const char* targets = "cpu:x86-64-v3,x86-64-v
                           {"auto_pad", c.auto_pad}});
   const double tolerance = c.type == DType::kF16 ? 2e-3 : 1e-4;
   f.check({f.op(OpKind::kRelu, {y})}, tolerance, tolerance / 10, targets);
+  const auto lowered = lower_group(f.g, *parse_target("cpu:x86-64-v4"));
+  ASSERT_TRUE(lowered.ok());
+  for (const LoweredKernel& k : lowered->kernels) EXPECT_EQ(k.kernel.facts.unproved_accesses, 0) << k.kernel.name;
 }
 
 TEST(Lower, ConvInsideKnownExtents) {

@@ -90,34 +90,32 @@ NNC_KERNEL(128, contraction_bf16)(NNC_READ(bf16) in0, NNC_READ(bf16) in1, NNC_RE
   }
   copy_commit();
   const idx t_25 = (wm_3 * idx(40));
-  const idx t_26 = (wm_3 + idx(16));
-  const idx t_27 = (t_26 * idx(40));
-  for (idx t_28 = idx(0), t_28_end = idx(4); t_28 < t_28_end; t_28 += 1) {
-    const idx next_29 = (t_28 + idx(1));
-    const idx odd_30 = floormod_idx(next_29, idx(2));
-    if ((next_29 < idx(4))) {
-      const idx at_31 = (odd_30 * idx(2560));
-      const idx t_32 = (next_29 * idx(32));
+  for (idx t_26 = idx(0), t_26_end = idx(4); t_26 < t_26_end; t_26 += 1) {
+    const idx next_27 = (t_26 + idx(1));
+    const idx odd_28 = floormod_idx(next_27, idx(2));
+    if ((next_27 < idx(4))) {
+      const idx at_29 = (odd_28 * idx(2560));
+      const idx t_30 = (next_27 * idx(32));
       NNC_UNROLL
-      for (idx c_33 = idx(0), c_33_end = idx(2); c_33 < c_33_end; c_33 += 1) {
-        const idx id_34 = (NNC_THREAD + (c_33 * idx(128)));
-        const idx f_35 = floormod_idx(id_34, idx(4));
-        const idx s_36 = floordiv_idx(id_34, idx(4));
-        const idx t_37 = (f_35 * idx(8));
-        const idx p_38 = (t_32 + t_37);
-        const idx m_39 = (m0_0 + s_36);
-        copy_async_16(left_4, ((at_31 + (s_36 * idx(40))) + t_37), in0, (p_38 + (m_39 * idx(128))), true);
+      for (idx c_31 = idx(0), c_31_end = idx(2); c_31 < c_31_end; c_31 += 1) {
+        const idx id_32 = (NNC_THREAD + (c_31 * idx(128)));
+        const idx f_33 = floormod_idx(id_32, idx(4));
+        const idx s_34 = floordiv_idx(id_32, idx(4));
+        const idx t_35 = (f_33 * idx(8));
+        const idx p_36 = (t_30 + t_35);
+        const idx m_37 = (m0_0 + s_34);
+        copy_async_16(left_4, ((at_29 + (s_34 * idx(40))) + t_35), in0, (p_36 + (m_37 * idx(128))), true);
       }
-      const idx at_40 = (odd_30 * idx(2304));
+      const idx at_38 = (odd_28 * idx(2304));
       NNC_UNROLL
-      for (idx c_41 = idx(0), c_41_end = idx(2); c_41 < c_41_end; c_41 += 1) {
-        const idx id_42 = (NNC_THREAD + (c_41 * idx(128)));
-        const idx f_43 = floormod_idx(id_42, idx(8));
-        const idx s_44 = floordiv_idx(id_42, idx(8));
-        const idx p_45 = (t_32 + s_44);
-        const idx t_46 = (f_43 * idx(8));
-        const idx n_47 = (n0_1 + t_46);
-        copy_async_16(right_5, ((at_40 + (s_44 * idx(72))) + t_46), in1, (n_47 + (p_45 * idx(256))), true);
+      for (idx c_39 = idx(0), c_39_end = idx(2); c_39 < c_39_end; c_39 += 1) {
+        const idx id_40 = (NNC_THREAD + (c_39 * idx(128)));
+        const idx f_41 = floormod_idx(id_40, idx(8));
+        const idx s_42 = floordiv_idx(id_40, idx(8));
+        const idx p_43 = (t_30 + s_42);
+        const idx t_44 = (f_41 * idx(8));
+        const idx n_45 = (n0_1 + t_44);
+        copy_async_16(right_5, ((at_38 + (s_42 * idx(72))) + t_44), in1, (n_45 + (p_43 * idx(256))), true);
       }
       copy_commit();
     } else {
@@ -125,67 +123,64 @@ NNC_KERNEL(128, contraction_bf16)(NNC_READ(bf16) in0, NNC_READ(bf16) in1, NNC_RE
     }
     copy_wait_1();
     NNC_BARRIER();
-    const idx stage_48 = (idx(1) - odd_30);
-    const idx t_49 = (stage_48 * idx(2560));
-    const idx t_50 = (t_25 + t_49);
-    frag_a16_bf16 a_51 = frag_load_frag_a16_bf16(left_4, t_50, idx(40));
-    const idx t_52 = (t_27 + t_49);
-    frag_a16_bf16 a_53 = frag_load_frag_a16_bf16(left_4, t_52, idx(40));
-    const idx t_54 = (wn_4 + (stage_48 * idx(2304)));
-    frag_b16_bf16 b_55 = frag_load_frag_b16_bf16(right_5, t_54, idx(72));
-    frag_b16_bf16 b_56 = frag_load_frag_b16_bf16(right_5, (t_54 + idx(8)), idx(72));
-    frag_b16_bf16 b_57 = frag_load_frag_b16_bf16(right_5, (t_54 + idx(16)), idx(72));
-    frag_b16_bf16 b_58 = frag_load_frag_b16_bf16(right_5, (t_54 + idx(24)), idx(72));
-    frag_mma_frag_c16_f32_frag_a16_bf16_frag_b16_bf16(c_5, a_51, b_55);
-    frag_mma_frag_c16_f32_frag_a16_bf16_frag_b16_bf16(c_6, a_51, b_56);
-    frag_mma_frag_c16_f32_frag_a16_bf16_frag_b16_bf16(c_7, a_51, b_57);
-    frag_mma_frag_c16_f32_frag_a16_bf16_frag_b16_bf16(c_8, a_51, b_58);
-    frag_mma_frag_c16_f32_frag_a16_bf16_frag_b16_bf16(c_9, a_53, b_55);
-    frag_mma_frag_c16_f32_frag_a16_bf16_frag_b16_bf16(c_10, a_53, b_56);
-    frag_mma_frag_c16_f32_frag_a16_bf16_frag_b16_bf16(c_11, a_53, b_57);
-    frag_mma_frag_c16_f32_frag_a16_bf16_frag_b16_bf16(c_12, a_53, b_58);
-    frag_a16_bf16 a_59 = frag_load_frag_a16_bf16(left_4, (t_50 + idx(16)), idx(40));
-    frag_a16_bf16 a_60 = frag_load_frag_a16_bf16(left_4, (t_52 + idx(16)), idx(40));
-    frag_b16_bf16 b_61 = frag_load_frag_b16_bf16(right_5, (t_54 + idx(1152)), idx(72));
-    frag_b16_bf16 b_62 = frag_load_frag_b16_bf16(right_5, (t_54 + idx(1160)), idx(72));
-    frag_b16_bf16 b_63 = frag_load_frag_b16_bf16(right_5, (t_54 + idx(1168)), idx(72));
-    frag_b16_bf16 b_64 = frag_load_frag_b16_bf16(right_5, (t_54 + idx(1176)), idx(72));
-    frag_mma_frag_c16_f32_frag_a16_bf16_frag_b16_bf16(c_5, a_59, b_61);
-    frag_mma_frag_c16_f32_frag_a16_bf16_frag_b16_bf16(c_6, a_59, b_62);
-    frag_mma_frag_c16_f32_frag_a16_bf16_frag_b16_bf16(c_7, a_59, b_63);
-    frag_mma_frag_c16_f32_frag_a16_bf16_frag_b16_bf16(c_8, a_59, b_64);
-    frag_mma_frag_c16_f32_frag_a16_bf16_frag_b16_bf16(c_9, a_60, b_61);
-    frag_mma_frag_c16_f32_frag_a16_bf16_frag_b16_bf16(c_10, a_60, b_62);
-    frag_mma_frag_c16_f32_frag_a16_bf16_frag_b16_bf16(c_11, a_60, b_63);
-    frag_mma_frag_c16_f32_frag_a16_bf16_frag_b16_bf16(c_12, a_60, b_64);
+    const idx stage_46 = (idx(1) - odd_28);
+    const idx t_47 = (t_25 + (stage_46 * idx(2560)));
+    frag_a16_bf16 a_48 = frag_load_frag_a16_bf16(left_4, t_47, idx(40));
+    frag_a16_bf16 a_49 = frag_load_frag_a16_bf16(left_4, (t_47 + idx(640)), idx(40));
+    const idx t_50 = (wn_4 + (stage_46 * idx(2304)));
+    frag_b16_bf16 b_51 = frag_load_frag_b16_bf16(right_5, t_50, idx(72));
+    frag_b16_bf16 b_52 = frag_load_frag_b16_bf16(right_5, (t_50 + idx(8)), idx(72));
+    frag_b16_bf16 b_53 = frag_load_frag_b16_bf16(right_5, (t_50 + idx(16)), idx(72));
+    frag_b16_bf16 b_54 = frag_load_frag_b16_bf16(right_5, (t_50 + idx(24)), idx(72));
+    frag_mma_frag_c16_f32_frag_a16_bf16_frag_b16_bf16(c_5, a_48, b_51);
+    frag_mma_frag_c16_f32_frag_a16_bf16_frag_b16_bf16(c_6, a_48, b_52);
+    frag_mma_frag_c16_f32_frag_a16_bf16_frag_b16_bf16(c_7, a_48, b_53);
+    frag_mma_frag_c16_f32_frag_a16_bf16_frag_b16_bf16(c_8, a_48, b_54);
+    frag_mma_frag_c16_f32_frag_a16_bf16_frag_b16_bf16(c_9, a_49, b_51);
+    frag_mma_frag_c16_f32_frag_a16_bf16_frag_b16_bf16(c_10, a_49, b_52);
+    frag_mma_frag_c16_f32_frag_a16_bf16_frag_b16_bf16(c_11, a_49, b_53);
+    frag_mma_frag_c16_f32_frag_a16_bf16_frag_b16_bf16(c_12, a_49, b_54);
+    frag_a16_bf16 a_55 = frag_load_frag_a16_bf16(left_4, (t_47 + idx(16)), idx(40));
+    frag_a16_bf16 a_56 = frag_load_frag_a16_bf16(left_4, (t_47 + idx(656)), idx(40));
+    frag_b16_bf16 b_57 = frag_load_frag_b16_bf16(right_5, (t_50 + idx(1152)), idx(72));
+    frag_b16_bf16 b_58 = frag_load_frag_b16_bf16(right_5, (t_50 + idx(1160)), idx(72));
+    frag_b16_bf16 b_59 = frag_load_frag_b16_bf16(right_5, (t_50 + idx(1168)), idx(72));
+    frag_b16_bf16 b_60 = frag_load_frag_b16_bf16(right_5, (t_50 + idx(1176)), idx(72));
+    frag_mma_frag_c16_f32_frag_a16_bf16_frag_b16_bf16(c_5, a_55, b_57);
+    frag_mma_frag_c16_f32_frag_a16_bf16_frag_b16_bf16(c_6, a_55, b_58);
+    frag_mma_frag_c16_f32_frag_a16_bf16_frag_b16_bf16(c_7, a_55, b_59);
+    frag_mma_frag_c16_f32_frag_a16_bf16_frag_b16_bf16(c_8, a_55, b_60);
+    frag_mma_frag_c16_f32_frag_a16_bf16_frag_b16_bf16(c_9, a_56, b_57);
+    frag_mma_frag_c16_f32_frag_a16_bf16_frag_b16_bf16(c_10, a_56, b_58);
+    frag_mma_frag_c16_f32_frag_a16_bf16_frag_b16_bf16(c_11, a_56, b_59);
+    frag_mma_frag_c16_f32_frag_a16_bf16_frag_b16_bf16(c_12, a_56, b_60);
     NNC_BARRIER();
   }
   copy_wait_0();
-  const idx t_65 = ((wm_3 * idx(68)) + wn_4);
-  frag_store_frag_c16_f32(tile_6, t_65, idx(68), c_5);
-  frag_store_frag_c16_f32(tile_6, (t_65 + idx(8)), idx(68), c_6);
-  frag_store_frag_c16_f32(tile_6, (t_65 + idx(16)), idx(68), c_7);
-  frag_store_frag_c16_f32(tile_6, (t_65 + idx(24)), idx(68), c_8);
-  const idx t_66 = ((t_26 * idx(68)) + wn_4);
-  frag_store_frag_c16_f32(tile_6, t_66, idx(68), c_9);
-  frag_store_frag_c16_f32(tile_6, (t_66 + idx(8)), idx(68), c_10);
-  frag_store_frag_c16_f32(tile_6, (t_66 + idx(16)), idx(68), c_11);
-  frag_store_frag_c16_f32(tile_6, (t_66 + idx(24)), idx(68), c_12);
+  const idx t_61 = ((wm_3 * idx(68)) + wn_4);
+  frag_store_frag_c16_f32(tile_6, t_61, idx(68), c_5);
+  frag_store_frag_c16_f32(tile_6, (t_61 + idx(8)), idx(68), c_6);
+  frag_store_frag_c16_f32(tile_6, (t_61 + idx(16)), idx(68), c_7);
+  frag_store_frag_c16_f32(tile_6, (t_61 + idx(24)), idx(68), c_8);
+  frag_store_frag_c16_f32(tile_6, (t_61 + idx(1088)), idx(68), c_9);
+  frag_store_frag_c16_f32(tile_6, (t_61 + idx(1096)), idx(68), c_10);
+  frag_store_frag_c16_f32(tile_6, (t_61 + idx(1104)), idx(68), c_11);
+  frag_store_frag_c16_f32(tile_6, (t_61 + idx(1112)), idx(68), c_12);
   NNC_BARRIER();
-  for (idx e_67 = idx(0), e_67_end = idx(8); e_67 < e_67_end; e_67 += 1) {
-    const idx id_68 = (NNC_THREAD + (e_67 * idx(128)));
-    const idx row_69 = floordiv_idx(id_68, idx(16));
-    const idx col_70 = (floormod_idx(id_68, idx(16)) * idx(4));
-    const idx m_71 = (m0_0 + row_69);
-    const idx n_72 = (n0_1 + col_70);
-    const idx at_73 = ((row_69 * idx(68)) + col_70);
-    const f32x4 c_74 = load_f32x4(tile_6, at_73);
-    const f32x4 c_75 = cast_even_f32x4_from_bf16x4(cast_even_bf16x4_from_f32x4(c_74));
-    const bf16x4 v_76 = load_bf16x4(in2, n_72);
+  for (idx e_62 = idx(0), e_62_end = idx(8); e_62 < e_62_end; e_62 += 1) {
+    const idx id_63 = (NNC_THREAD + (e_62 * idx(128)));
+    const idx row_64 = floordiv_idx(id_63, idx(16));
+    const idx col_65 = (floormod_idx(id_63, idx(16)) * idx(4));
+    const idx m_66 = (m0_0 + row_64);
+    const idx n_67 = (n0_1 + col_65);
+    const idx at_68 = ((row_64 * idx(68)) + col_65);
+    const f32x4 c_69 = load_f32x4(tile_6, at_68);
+    const f32x4 c_70 = cast_even_f32x4_from_bf16x4(cast_even_bf16x4_from_f32x4(c_69));
+    const bf16x4 v_71 = load_bf16x4(in2, n_67);
     // add
-    const f32x4 add_77 = cast_even_f32x4_from_bf16x4(cast_even_bf16x4_from_f32x4((c_75 + cast_even_f32x4_from_bf16x4(v_76))));
+    const f32x4 add_72 = cast_even_f32x4_from_bf16x4(cast_even_bf16x4_from_f32x4((c_70 + cast_even_f32x4_from_bf16x4(v_71))));
     // relu
-    const f32x4 relu_78 = cast_even_f32x4_from_bf16x4(cast_even_bf16x4_from_f32x4(select_f32x4(le_f32x4(add_77, splat_f32x4(bits_f32(0x0ull))), splat_f32x4(bits_f32(0x0ull)), add_77)));
-    store_bf16x4(out0, ((m_71 * idx(256)) + n_72), cast_even_bf16x4_from_f32x4(relu_78));
+    const f32x4 relu_73 = cast_even_f32x4_from_bf16x4(cast_even_bf16x4_from_f32x4(select_f32x4(le_f32x4(add_72, splat_f32x4(bits_f32(0x0ull))), splat_f32x4(bits_f32(0x0ull)), add_72)));
+    store_bf16x4(out0, ((m_66 * idx(256)) + n_67), cast_even_bf16x4_from_f32x4(relu_73));
   }
 }

@@ -222,41 +222,34 @@ NNC_KERNEL(128, contraction_f32)(NNC_READ(f32) in0, NNC_READ(f32) in1, NNC_READ(
   const idx t_108 = ((ty_3 * idx(64)) + bx_20);
   store_f32x4(tile_4, t_108, c_4);
   store_f32x4(tile_4, (t_108 + idx(32)), c_5);
-  const idx t_109 = (((ty_3 + idx(16)) * idx(64)) + bx_20);
-  store_f32x4(tile_4, t_109, c_6);
-  store_f32x4(tile_4, (t_109 + idx(32)), c_7);
-  const idx t_110 = (((ty_3 + idx(32)) * idx(64)) + bx_20);
-  store_f32x4(tile_4, t_110, c_8);
-  store_f32x4(tile_4, (t_110 + idx(32)), c_9);
-  const idx t_111 = (((ty_3 + idx(48)) * idx(64)) + bx_20);
-  store_f32x4(tile_4, t_111, c_10);
-  store_f32x4(tile_4, (t_111 + idx(32)), c_11);
-  const idx t_112 = (((ty_3 + idx(64)) * idx(64)) + bx_20);
-  store_f32x4(tile_4, t_112, c_12);
-  store_f32x4(tile_4, (t_112 + idx(32)), c_13);
-  const idx t_113 = (((ty_3 + idx(80)) * idx(64)) + bx_20);
-  store_f32x4(tile_4, t_113, c_14);
-  store_f32x4(tile_4, (t_113 + idx(32)), c_15);
-  const idx t_114 = (((ty_3 + idx(96)) * idx(64)) + bx_20);
-  store_f32x4(tile_4, t_114, c_16);
-  store_f32x4(tile_4, (t_114 + idx(32)), c_17);
-  const idx t_115 = (((ty_3 + idx(112)) * idx(64)) + bx_20);
-  store_f32x4(tile_4, t_115, c_18);
-  store_f32x4(tile_4, (t_115 + idx(32)), c_19);
+  store_f32x4(tile_4, (t_108 + idx(1024)), c_6);
+  store_f32x4(tile_4, (t_108 + idx(1056)), c_7);
+  store_f32x4(tile_4, (t_108 + idx(2048)), c_8);
+  store_f32x4(tile_4, (t_108 + idx(2080)), c_9);
+  store_f32x4(tile_4, (t_108 + idx(3072)), c_10);
+  store_f32x4(tile_4, (t_108 + idx(3104)), c_11);
+  store_f32x4(tile_4, (t_108 + idx(4096)), c_12);
+  store_f32x4(tile_4, (t_108 + idx(4128)), c_13);
+  store_f32x4(tile_4, (t_108 + idx(5120)), c_14);
+  store_f32x4(tile_4, (t_108 + idx(5152)), c_15);
+  store_f32x4(tile_4, (t_108 + idx(6144)), c_16);
+  store_f32x4(tile_4, (t_108 + idx(6176)), c_17);
+  store_f32x4(tile_4, (t_108 + idx(7168)), c_18);
+  store_f32x4(tile_4, (t_108 + idx(7200)), c_19);
   NNC_BARRIER();
-  for (idx e_116 = idx(0), e_116_end = idx(16); e_116 < e_116_end; e_116 += 1) {
-    const idx id_117 = (NNC_THREAD + (e_116 * idx(128)));
-    const idx row_118 = floordiv_idx(id_117, idx(16));
-    const idx col_119 = (floormod_idx(id_117, idx(16)) * idx(4));
-    const idx m_120 = (m0_0 + row_118);
-    const idx n_121 = (n0_1 + col_119);
-    const idx at_122 = ((row_118 * idx(64)) + col_119);
-    const f32x4 c_123 = load_f32x4(tile_4, at_122);
-    const f32x4 v_124 = load_f32x4(in2, n_121);
+  for (idx e_109 = idx(0), e_109_end = idx(16); e_109 < e_109_end; e_109 += 1) {
+    const idx id_110 = (NNC_THREAD + (e_109 * idx(128)));
+    const idx row_111 = floordiv_idx(id_110, idx(16));
+    const idx col_112 = (floormod_idx(id_110, idx(16)) * idx(4));
+    const idx m_113 = (m0_0 + row_111);
+    const idx n_114 = (n0_1 + col_112);
+    const idx at_115 = ((row_111 * idx(64)) + col_112);
+    const f32x4 c_116 = load_f32x4(tile_4, at_115);
+    const f32x4 v_117 = load_f32x4(in2, n_114);
     // add
-    const f32x4 add_125 = (c_123 + v_124);
+    const f32x4 add_118 = (c_116 + v_117);
     // relu
-    const f32x4 relu_126 = select_f32x4(le_f32x4(add_125, splat_f32x4(bits_f32(0x0ull))), splat_f32x4(bits_f32(0x0ull)), add_125);
-    store_f32x4(out0, ((m_120 * idx(256)) + n_121), relu_126);
+    const f32x4 relu_119 = select_f32x4(le_f32x4(add_118, splat_f32x4(bits_f32(0x0ull))), splat_f32x4(bits_f32(0x0ull)), add_118);
+    store_f32x4(out0, ((m_113 * idx(256)) + n_114), relu_119);
   }
 }
