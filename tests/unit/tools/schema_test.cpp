@@ -79,6 +79,7 @@ TEST_F(Schemas, EveryDocumentFits) {
                                                           {"compile", model, "-o", path("m.nnb")},
                                                           {"run", path("m.nnb"), "-i", in, "--allow-interpreter"},
                                                           {"bench", model, "--dim", "batch=[1,2]", "--runs", "2"},
+                                                          {"bench", model, "--dim", "batch=2", "--runs", "2", "--steps"},
                                                           {"dump", model},
                                                           {"dump", path("m.nnb")},
                                                           {"dump", path("broken.onnx")},
