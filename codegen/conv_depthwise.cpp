@@ -139,7 +139,7 @@ class Depthwise {
         if (rest < 0 || rest % a.dilation != 0 || tap >= count || !sees[static_cast<size_t>(tap)][static_cast<size_t>(row)]) continue;
         if (!x.valid()) {
           const Coord at = tap_position(body, a, body.axis(line_axis()), body.constant(0));
-          x = input(taps, body.add(at, body.constant(offset)), t.edge == LineTile::kMasked, lanes);
+          x = input(taps, body.add(at, body.constant(offset)), t.edge == LineTile::kUnknown, lanes);
         }
         multiply(acc[static_cast<size_t>(row)], x, w[static_cast<size_t>(tap)], lanes);
       }

@@ -135,8 +135,7 @@ class ConvProduct : public TileProduct {
 
   // Neighbouring taps of one channel lie where neighbouring channels lie, so that both are one loop.
   bool taps_join_channels() const {
-    return row_ + 1 == f_.spatial && f_.dilation[row_] == 1 && f_.group == 1 && now_.edge != LineTile::kMasked &&
-           !g_.value(f_.x).def.valid();
+    return row_ + 1 == f_.spatial && f_.dilation[row_] == 1 && f_.group == 1 && !g_.value(f_.x).def.valid();
   }
 
   using Step = std::function<void(const DepthStep&)>;
@@ -179,8 +178,48 @@ class ConvProduct : public TileProduct {
       tap_loop(begin, end, [&] { axis_taps(d + 1, tap_, vars, step); });
       rows_seen_ = {0, kAllRows};
     };
+    if (now_.edge == LineTile::kUnknown) return border_taps(d, flat, vars, step);
     if (now_.edge != LineTile::kKnown) return run(k.index(0), k.dim(a.taps), 0, kAllRows);
     for (const TapRun& r : runs) run(k.index(r.tap), k.index(r.tap_end), r.row, r.row_end);
+  }
+
+  // A tile whose place is not known: each tap looks how many rows at either end it would have outside. Where that is more than text is
+  // made for, rows go one by one.
+  void border_taps(size_t d, Expr flat, std::vector<Expr>& vars, const Step& step) {
+    constexpr int kMostCut = 2;
+    const TapAxis& a = taps_[d];
+    const int rows = now_.rows;
+    k.for_("k", k.index(0), k.dim(a.taps), 1, [&](Expr tap) {
+      const auto position = [&](int row) {
+        const Expr window = k.mul(k.add(now_.first, k.index(row)), k.index(a.stride));
+        return k.sub(k.add(window, k.mul(tap, k.index(a.dilation))), k.dim(a.pad));
+      };
+      const auto inside = [&](int row, int end) {
+        return k.logical_and(k.le(k.index(0), position(row)), k.lt(position(end - 1), k.dim(a.inputs)));
+      };
+      const auto taken = [&](int row, int end) {
+        vars.push_back(tap);
+        rows_seen_ = {row, end};
+        axis_taps(d + 1, k.add(k.mul(flat, k.dim(a.taps)), tap), vars, step);
+        rows_seen_ = {0, kAllRows};
+        vars.pop_back();
+      };
+      std::vector<std::pair<int, int>> cuts;
+      for (int cut = 0; cut <= kMostCut && cut < rows; ++cut) {
+        cuts.emplace_back(cut, rows);
+        if (cut > 0) cuts.emplace_back(0, rows - cut);
+      }
+      const std::function<void(size_t)> choose = [&](size_t i) {
+        if (i < cuts.size()) {
+          const auto [row, end] = cuts[i];
+          k.if_(
+              inside(row, end), [&] { taken(row, end); }, [&] { choose(i + 1); });
+          return;
+        }
+        for (int row = 0; rows > 1 && row < rows; ++row) k.if_(inside(row, row + 1), [&] { taken(row, row + 1); });
+      };
+      choose(0);
+    });
   }
 
   void channels(Expr flat, Expr begin, Expr end, int row, int row_end, std::vector<Expr>& vars, const Step& step) {
@@ -214,12 +253,8 @@ class ConvProduct : public TileProduct {
       c[d + 1] = tap_position(body, taps_[d], body.axis(axis_of(d)), tap);
     }
     const Coord channel = body.opaque(step.vars.back(), 0, k.symbols().sub(channels_, 1));
-    Expr inside;
-    if (now_.edge == LineTile::kMasked) inside = inside_input(k, taps_[row_], body.scalar(c[row_ + 1]));
     c[f_.spatial + 1] = f_.group == 1 ? channel : body.add(body.scale(body.axis(1), channels_), channel);
-    const Expr v = k.convert(body.emit(f_.x, c, inside), f_.acc);
-    // What the group computes from nothing is not 0.
-    return inside.valid() && g_.value(f_.x).def.valid() ? k.select(inside, v, k.constant(f_.acc, 0)) : v;
+    return k.convert(body.emit(f_.x, c), f_.acc);
   }
   Coord out_channel() {
     const Coord c = body.axis(column_axis());

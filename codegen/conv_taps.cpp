@@ -126,7 +126,7 @@ void cut_line(KernelBuilder& k, const TapAxis& a, int most, const std::function<
           tile({first, rows, LineTile::kInside});
         },
         [&] {
-          tile({first, rows, LineTile::kMasked});
+          tile({first, rows, LineTile::kUnknown});
         });
   };
   const auto tiles = [&] {

@@ -28,9 +28,9 @@ Expr inside_input(KernelBuilder& k, const TapAxis& a, Expr position);
 // Neighbouring outputs along an axis that share registers.
 struct LineTile {
   enum Edge : uint8_t {
-    kInside,  // every tap of every row lies inside
-    kKnown,   // the place is a constant, so what lies inside is known: known_taps
-    kMasked,  // found out while running
+    kInside,   // every tap of every row lies inside
+    kKnown,    // the place is a constant, so what lies inside is known: known_taps
+    kUnknown,  // found out while running
   };
   Expr first;
   int rows = 1;
