@@ -211,7 +211,7 @@ class ConvProduct : public TileProduct {
       }
       const std::function<void(size_t)> choose = [&](size_t i) {
         if (i < cuts.size()) {
-          const auto [row, end] = cuts[i];
+          const int row = cuts[i].first, end = cuts[i].second;
           k.if_(
               inside(row, end), [&] { taken(row, end); }, [&] { choose(i + 1); });
           return;
