@@ -119,8 +119,13 @@ bool Prover::with_facts(const Dim& d, int depth) {
     }
   }
   // A fact may speak of what bounds the newest atom.
-  const auto next = without_newest(d);
-  return next && with_facts(*next, depth);
+  if (const auto next = without_newest(d)) return with_facts(*next, depth);
+  // A minimum or a maximum is one of its operands.
+  const auto v = newest_atom(d);
+  if (!v || atoms_[*v].kind == Atom::kRange) return false;
+  const auto l = linear_in(d, *v);
+  const auto first = l ? put(*l, atoms_[*v].a) : std::nullopt, second = l ? put(*l, atoms_[*v].b) : std::nullopt;
+  return first && second && with_facts(*first, depth) && with_facts(*second, depth);
 }
 
 bool Prover::at_least_zero(const Dim& d) {

@@ -165,7 +165,8 @@ std::span<const OpDef> ops_conv() {
        .name = "conv",
        .doc = "Operands x, w, bias?. Cross-correlation over 1 or more spatial axes: y[n, m, o...] = bias[m] + sum over c, k... of x[n, g * "
               "C / group + c, "
-              "o * stride - pad_begin + k * dilation] * w[m, c, k...], g the group of output m; outside x counts as 0. The output has "
+              "o * stride - pad_begin + k * dilation] * w[m, c, k...], g the group of output m; outside x counts as 0 (whose product with "
+              "a weight that is not finite may be left out). The output has "
               "floor((in + pads - (kernel - 1) * "
               "dilation - 1) / stride) + 1 windows, with auto_pad ceil(in / stride) and the padding that takes, its odd element at the end "
               "(same_upper) or the "

@@ -701,6 +701,7 @@ class Generator {
       }
       case 2:
       case 3: {
+        if (specials_) return;  // zeros of a border may be multiplied by weights that are not finite, or left out
         const int spatial = static_cast<int>(1 + r_.below(2));
         const int64_t group = r_.pick<int64_t>({1, 1, 1, 2, 4});
         const int64_t c = group * (1 + r_.below(4)), m = group * (1 + r_.below(8));

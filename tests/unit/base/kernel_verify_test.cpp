@@ -198,6 +198,11 @@ TEST(KernelBounds, ProvesWhatSkeletonsWrite) {
             "bytes 16 mask le(add(mul(task0, 256), 256), s2)\n"
             "  %f.0 = frag.load $s.3[0] ld 8 f32 m16n8k8 a\n",
             "grid [64, 1, 1] threads 64 index i64")},
+      {"a last tile moved back",
+       wrap(kMatrix,
+            "  if le(13, s0) {\n    for %t.0 = 0 to floordiv(add(s0, 12), 13) step 1 {\n      let %m.1 = min(mul(%t.0, 13), sub(s0, 13))\n"
+            "      %v.2 = load $i.2[%m.1] i64\n      %w.3 = load $i.2[add(%m.1, 12)] i64\n    }\n  }\n",
+            "grid [1, 1, 1] threads 1 index i64")},
       {"an empty grid excuses an extent of zero",
        wrap("symbol s0 = input lo 0 hi 4096 div 1 typical 0\nparam $x.0 : f32[s0] align 64 r global\n", "  %v.0 = load $x.0[0] f32\n",
             "grid [s0, 1, 1] threads 1 index i64")},
@@ -225,6 +230,11 @@ TEST(KernelBounds, DoesNotProveWhatMayFail) {
             "grid [4096, 1, 1] threads 1 index i64")},
       {"either of two conditions", wrap(kMatrix, "  if or(lt(task0, s0), lt(task0, s1)) {\n    %v.0 = load $i.2[task0] i64\n  }\n",
                                         "grid [4096, 1, 1] threads 1 index i64")},
+      {"a last tile moved back, fewer rows than it has",
+       wrap(kMatrix,
+            "  if le(12, s0) {\n    for %t.0 = 0 to floordiv(add(s0, 12), 13) step 1 {\n      let %m.1 = min(mul(%t.0, 13), sub(s0, 13))\n"
+            "      %v.2 = load $i.2[%m.1] i64\n    }\n  }\n",
+            "grid [1, 1, 1] threads 1 index i64")},
       {"a loaded index", wrap(kMatrix, "  %k.0 = load $i.2[task0] i64\n  %v.1 = load $x.0[cast.sext(%k.0, index)] f32\n",
                               "grid [s0, 1, 1] threads 1 index i64")},
       {"a check against another bound", wrap(kMatrix, "  %c.0 = check task1 < s1 at 0\n  %v.1 = load $i.2[%c.0] i64\n",

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "ir/base/kernel_bounds.h"
 #include "tests/unit/codegen/run_lowered.h"
 
 namespace nnc {
@@ -192,7 +193,10 @@ void check_conv(const ConvCase& c, const char* targets = "cpu:x86-64-v3,x86-64-v
   f.check({f.op(OpKind::kRelu, {y})}, tolerance, tolerance / 10, targets);
   const auto lowered = lower_group(f.g, *parse_target("cpu:x86-64-v4"));
   ASSERT_TRUE(lowered.ok());
-  for (const LoweredKernel& k : lowered->kernels) EXPECT_EQ(k.kernel.facts.unproved_accesses, 0) << k.kernel.name;
+  for (const LoweredKernel& k : lowered->kernels) {
+    const BoundsReport r = prove_accesses(k.kernel);
+    EXPECT_EQ(r.unproved, 0) << k.kernel.name << ": " << (r.open.empty() ? "" : r.open[0].text);
+  }
 }
 
 TEST(Lower, ConvInsideKnownExtents) {
