@@ -1,7 +1,7 @@
 // Constant right operands of contractions in the form that the kernels read: panels of 16 columns. The panels are constants of their own;
 // the plain weights go with the last node that reads them. Targets whose kernels read rows get them back by an `unpack` of the panels,
 // which loading does: programs of all targets share one stored copy. A table that is gathered from and multiplied by (tied embeddings) is
-// gathered from its panels.
+// gathered from its panels. Weights so small that processors stumble over them become 0 where nobody can see it.
 
 #include <algorithm>
 #include <set>
