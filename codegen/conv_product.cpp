@@ -135,19 +135,44 @@ class ConvProduct : public TileProduct {
 
   // Neighbouring taps of one channel lie where neighbouring channels lie, so that both are one loop.
   bool taps_join_channels() const {
-    return row_ + 1 == f_.spatial && f_.dilation[row_] == 1 && f_.group == 1 && !g_.value(f_.x).def.valid();
+    return row_ + 1 == f_.spatial && f_.dilation[row_] == 1 && f_.group == 1 && now_.edge != LineTile::kUnknown &&
+           !g_.value(f_.x).def.valid();
   }
 
   using Step = std::function<void(const DepthStep&)>;
 
   void walk_depth(const Step& step) override {
+    joined_ = taps_join_channels();
+    find_part_axis();
     std::vector<Expr> vars;
     axis_taps(0, k.index(0), vars, step);
+    if (end_part_ && part_rounds_ > 1) end_part_();
+  }
+
+  // Parts of sums (part_length) end with rounds of the outermost loop over taps whose round is no longer than a part; where there is none,
+  // within the loop over the channels.
+  void find_part_axis() {
+    SymbolTable& s = k.symbols();
+    const int64_t part = part_length(x_.rows, depth_);
+    part_axis_ = f_.spatial;
+    part_rounds_ = 1;
+    for (size_t d = joined_ ? row_ : f_.spatial; d-- > 0;) {
+      Dim steps = channels_;
+      for (size_t i = d + 1; i < f_.spatial; ++i) steps = s.mul(steps, taps_[i].taps);
+      if (s.at_most(steps, part) != Ternary::kYes) return;
+      part_axis_ = d;
+      part_rounds_ = steps.is_const() ? std::max<int64_t>(1, part / std::max<int64_t>(1, steps.constant())) : 1;
+    }
+  }
+  void end_round(size_t d, Expr tap) {
+    if (!end_part_ || d != part_axis_) return;
+    if (part_rounds_ == 1) return end_part_();
+    k.if_(k.eq(k.floormod(tap, k.index(part_rounds_)), k.index(part_rounds_ - 1)), [&] { end_part_(); });
   }
 
   // The taps of spatial axis d and of those after it, then the channels. `flat`: taps so far, as one number.
   void axis_taps(size_t d, Expr flat, std::vector<Expr>& vars, const Step& step) {
-    if (d == f_.spatial) return channels(flat, k.index(0), k.dim(channels_), 0, kAllRows, vars, step);
+    if (d == f_.spatial) return channels(flat, k.index(0), k.dim(channels_), channels_, 0, kAllRows, vars, step);
     const TapAxis& a = taps_[d];
     const auto tap_loop = [&](Expr begin, Expr end, const std::function<void()>& body_of_tap) {
       const auto one = [&](Expr v) {
@@ -155,6 +180,7 @@ class ConvProduct : public TileProduct {
         tap_ = k.add(k.mul(flat, k.dim(a.taps)), v);
         body_of_tap();
         vars.pop_back();
+        end_round(d, v);
       };
       if (const auto b = k.as_const_index(begin), e = k.as_const_index(end); b && e && *b + 1 == *e) return one(begin);
       k.for_("k", begin, end, 1, one);
@@ -166,11 +192,11 @@ class ConvProduct : public TileProduct {
     }
     std::vector<TapRun> runs;
     if (now_.edge == LineTile::kKnown) runs = known_taps(a, *k.as_const_index(now_.first), now_.rows);
-    const bool joined = taps_join_channels();
     const auto run = [&](Expr begin, Expr end, int row, int row_end) {
-      if (joined) {
+      if (joined_) {
         vars.push_back(k.index(0));
-        channels(k.mul(flat, k.dim(a.taps)), k.mul(begin, k.dim(channels_)), k.mul(end, k.dim(channels_)), row, row_end, vars, step);
+        channels(k.mul(flat, k.dim(a.taps)), k.mul(begin, k.dim(channels_)), k.mul(end, k.dim(channels_)),
+                 k.symbols().mul(a.taps, channels_), row, row_end, vars, step);
         vars.pop_back();
         return;
       }
@@ -219,17 +245,22 @@ class ConvProduct : public TileProduct {
         for (int row = 0; rows > 1 && row < rows; ++row) k.if_(inside(row, row + 1), [&] { taken(row, row + 1); });
       };
       choose(0);
+      end_round(d, tap);
     });
   }
 
-  void channels(Expr flat, Expr begin, Expr end, int row, int row_end, std::vector<Expr>& vars, const Step& step) {
+  void channels(Expr flat, Expr begin, Expr end, const Dim& most, int row, int row_end, std::vector<Expr>& vars, const Step& step) {
     const Expr base = k.let("kc", k.mul(flat, k.dim(channels_)));
-    k.for_("c", begin, end, 1, [&](Expr c) {
+    const auto round = [&](Expr c) {
       fetch_next_panels(k.add(base, c));
       vars.push_back(c);
       step({k.add(base, c), vars, std::max(row, rows_seen_.first), std::min(row_end, rows_seen_.second)});
       vars.pop_back();
-    });
+    };
+    if (part_axis_ == f_.spatial)
+      depth_loop(begin, end, most, round);
+    else
+      k.for_("c", begin, end, 1, round);
   }
 
   // Few lines of one tile each use a task's panels only so often: meanwhile those of the next task come, a piece at each step.
@@ -286,6 +317,9 @@ class ConvProduct : public TileProduct {
   LineTile now_;
   std::pair<int, int> rows_seen_{0, kAllRows};  // by the tap at hand
   Expr tap_;
+  bool joined_ = false;
+  size_t part_axis_ = 0;
+  int64_t part_rounds_ = 1;
 };
 
 }  // namespace
