@@ -73,11 +73,35 @@ template <size_t Size, bool Sum, bool One> const Inst* load_plain(const Inst* i,
     copy_bytes(t.regs + i->dst, m.data + index * int64_t(Size), static_cast<size_t>(n) * Size);
   return i + 1;
 }
+// How many lanes a mask has on, if these come first; else -1.
+inline int lanes_in_front(const uint8_t* mask, int lanes) {
+  int on = 0;
+  while (on < lanes && mask[on] != 0) ++on;
+  for (int k = on; k < lanes; ++k)
+    if (mask[k] != 0) return -1;
+  return on;
+}
+
 // Registers: dst value, a index, b mask (if blocks is 1), c the value of masked-off lanes (imm 1) or zero (imm 0); aux the buffer.
 template <size_t Size, bool Gather> const Inst* load_masked(const Inst* i, Thread& t) {
   const Memory& m = t.memory[i->aux];
   const int64_t* index = t.reg<int64_t>(i->a);
   const uint8_t* mask = i->blocks ? t.reg<uint8_t>(i->b) : nullptr;  // blocks: whether there is a mask
+  if constexpr (!Gather) {
+    // The rest of a row is a run.
+    const int on = mask != nullptr ? lanes_in_front(mask, i->lanes) : -1;
+    const int64_t from = index[0];
+    if (on == 0 || (on > 0 && inside(m, from, on) && all_written(m, from, on))) {
+      const size_t bytes = static_cast<size_t>(on) * Size, all = static_cast<size_t>(i->lanes) * Size;
+      std::byte* d = t.regs + i->dst;
+      if (i->imm)
+        std::memmove(d + bytes, t.regs + i->c + bytes, all - bytes);
+      else
+        std::memset(d + bytes, 0, all - bytes);
+      if (on > 0) std::memcpy(d, m.data + from * int64_t(Size), bytes);
+      return i + 1;
+    }
+  }
   alignas(64) std::byte lanes[64 * Size];
   for (int k = 0; k < i->lanes; ++k) {
     std::byte* d = lanes + size_t(k) * Size;
@@ -116,6 +140,15 @@ template <size_t Size, bool Scatter> const Inst* store_masked(const Inst* i, Thr
   const Memory& m = t.memory[i->aux];
   const int64_t* index = t.reg<int64_t>(i->dst);
   const uint8_t* mask = i->blocks ? t.reg<uint8_t>(i->b) : nullptr;
+  if constexpr (!Scatter) {
+    const int on = mask != nullptr ? lanes_in_front(mask, i->lanes) : -1;
+    if (on == 0) return i + 1;
+    if (on > 0 && inside(m, index[0], on)) {
+      mark(m, index[0], on);
+      std::memcpy(m.data + index[0] * int64_t(Size), t.regs + i->a, static_cast<size_t>(on) * Size);
+      return i + 1;
+    }
+  }
   for (int k = 0; k < i->lanes; ++k) {
     if (mask != nullptr && mask[k] == 0) continue;
     int64_t at = Scatter ? index[k] : 0;
