@@ -118,7 +118,7 @@ class Resolver {
     for (const PlanKernel& k : p_.kernels)
       symbols = std::max(symbols, c_.executable.kernel(static_cast<uint32_t>(&k - p_.kernels.data())).symbols.size());
     out_.known.resize(symbols);
-    NNC_TRY(steps(e_.segments[segment_].steps));
+    NNC_TRY(steps(c_.steps));
     for (auto& [base, move] : moves_) out_.moves.push_back(std::move(move));
     return {};
   }
@@ -185,6 +185,15 @@ class Resolver {
     };
     switch (o.space) {
       case PlanOperand::kBuffer: {
+        if (e_.buffers[o.index].is_room()) {
+          RoomUse& use = room_use(c_.rooms[o.index]);
+          // What is too large for 64 bits is larger than any room.
+          const auto size = eval_capacity(p_.symbols, e_.buffers[o.index].bytes, c_.values);
+          bytes = size.ok() ? *size : INT64_MAX;
+          use.bytes = std::max(use.bytes, bytes);
+          use.slots.push_back(s);
+          break;
+        }
         const BufferPlace& at = c_.places[o.index];
         follow(at.segment, at.offset);
         bytes = at.bytes;
@@ -215,9 +224,41 @@ class Resolver {
     return s;
   }
 
+  RoomUse& room_use(uint32_t room, bool making = false) {
+    for (RoomUse& u : out_.rooms)
+      if (u.room == room) return u;
+    out_.rooms.push_back({room, 0, making, false, {}});
+    return out_.rooms.back();
+  }
+  // Steps that are about rooms name them by number.
+  Status room_step(const Step& s) {
+    Instr in;
+    in.kind = s.kind;
+    in.step = &s;
+    in.aux = c_.rooms[s.operands.back().index];
+    NNC_ASSIGN(in.bytes, eval_capacity(p_.symbols, s.dims[0], c_.values));
+    in.slots = static_cast<uint32_t>(out_.slots.size());
+    in.dims = static_cast<uint32_t>(out_.dims.size());
+    if (s.kind == StepKind::kRoom) {
+      room_use(in.aux, true);
+    } else {
+      slot(s.operands[0]);
+      in.slot_count = 1;
+      for (size_t i = 1; i < s.dims.size(); ++i) {
+        NNC_ASSIGN(const int64_t extent, p_.symbols.eval(s.dims[i], c_.values));
+        out_.dims.push_back(extent);
+      }
+      in.dim_count = static_cast<uint32_t>(s.dims.size() - 1);
+    }
+    if (in.bytes < 0) return Error(Code::kInvalidIr, "a room of negative size");
+    out_.code.push_back(std::move(in));
+    out_.code.back().end = here();
+    return s.kind == StepKind::kAppend ? enough(here() - 1, 0, out_.code.back().bytes) : Status();
+  }
+
   Status steps(const std::vector<Step>& list) {
     for (const Step& s : list) {
-      auto status = step(s);
+      auto status = s.kind == StepKind::kRoom || s.kind == StepKind::kAppend ? room_step(s) : step(s);
       if (!status.ok()) return std::move(status).error().at(place_of(p_, s.locs));
     }
     return {};
@@ -245,6 +286,7 @@ class Resolver {
       case StepKind::kFill: out_.code[at].bytes = out_.slot_bytes[out_.code[at].slots]; break;
       case StepKind::kHost: NNC_TRY(host(at)); break;
       case StepKind::kBind:
+        if (s.operands.empty()) break;
         NNC_TRY(enough(at, 0, static_cast<int64_t>(s.symbols.size()) * dtype_bits(dtype_of(p_, e_, s.operands[0])) / 8));
         break;
       case StepKind::kAssertValue: NNC_TRY(enough(at, 0, out_.slot_bytes[out_.code[at].slots + 1])); break;
@@ -347,6 +389,13 @@ class Resolver {
     LoopCode code;
     for (const Carry& c : s.carries) {
       CarryCode k;
+      if (e_.buffers[c.current.index].is_room()) {
+        k.rooms = true;
+        k.current = c_.rooms[c.current.index];
+        k.next = c_.rooms[c.next.index];
+        code.carries.push_back(std::move(k));
+        continue;
+      }
       k.init = slot(c.init);
       k.current = slot(c.current);
       k.next = slot(c.next);
@@ -366,6 +415,7 @@ class Resolver {
     }
     NNC_TRY(steps(s.body));
     for (CarryCode& k : code.carries) {
+      if (k.rooms) continue;
       const uint32_t current = out_.slot_root[k.current], next = out_.slot_root[k.next];
       if (current == next) continue;
       for (uint32_t u = first; u < out_.slots.size(); ++u) {

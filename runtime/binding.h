@@ -15,7 +15,8 @@
 
 namespace nnc {
 
-// Where memory begins that may move between runs: the arena block of each segment, then the arguments, then the results.
+// Where memory begins that may move between runs: the arena block of each segment, then the arguments, then the results. Rooms move within
+// a run: see RoomUse.
 struct BaseTable {
   std::vector<void*> at;
   std::vector<int64_t> bytes;      // room
@@ -29,7 +30,16 @@ struct BufferPlace {
   int64_t offset = 0, bytes = 0;
 };
 
+// A room as a segment uses it. Pointers into rooms follow every step that may move them.
+struct RoomUse {
+  uint32_t room = 0;  // by order among the entry's rooms
+  int64_t bytes = 0;  // that the slots reach
+  bool made_here = false, ready = false;
+  std::vector<uint32_t> slots;
+};
+
 struct CarryCode {
+  bool rooms = false;                     // then `current` and `next` are rooms, whose memory is exchanged
   uint32_t init = 0, current = 0, next = 0;  // slots
   int64_t bytes = 0;
   std::vector<uint32_t> current_uses, next_uses;  // slots of the body that name either; exchanged after each iteration
@@ -62,7 +72,7 @@ struct Instr {
   std::array<int64_t, 3> grid{1, 1, 1};
   int64_t tasks = 0;
   int64_t bytes = 0;
-  uint32_t aux = 0;                                         // index into loops, hosts
+  uint32_t aux = 0;                                         // index into loops, hosts; kRoom, kAppend: the room
   uint32_t orelse = 0;                                      // kIf: [here + 1, orelse) and [orelse, end); kLoop: [here + 1, end)
   uint32_t end = 0;                                         // the instruction after this one and what it contains
   std::vector<std::pair<uint32_t, uint32_t>> alternatives;  // kSwitch: ranges of instructions
@@ -90,6 +100,7 @@ struct BoundSegment {
     std::vector<std::pair<uint32_t, int64_t>> slots;  // slot, offset
   };
   std::vector<Move> moves;  // slots that follow a base
+  std::vector<RoomUse> rooms;
   static constexpr uint32_t kNoRoot = UINT32_MAX;
 };
 
@@ -102,6 +113,8 @@ struct BindContext {
   std::span<const int64_t> state_bytes;
   std::vector<BufferPlace>& places;  // of the whole entry; those of the segment are filled in
   const BaseTable& bases;            // bytes of arguments and results are read
+  std::span<const uint32_t> rooms;   // by buffer: its order among the rooms
+  const std::vector<Step>& steps;    // of the segment
 };
 
 // Packs, checks the packing, resolves.

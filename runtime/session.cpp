@@ -147,9 +147,10 @@ Status Session::set_state(std::string_view name, const Tensor& value) {
   return {};
 }
 
-Session::EntryState& Session::entry_state(uint32_t index) {
-  if (entries_[index]) return *entries_[index];
+Result<Session::EntryState*> Session::entry_state(uint32_t index) {
+  if (entries_[index]) return entries_[index].get();
   auto s = std::make_unique<EntryState>();
+  uint32_t rooms = 0;
   const PlanEntry& e = program_.entries[index];
   const SymbolTable& symbols = program_.symbols;
   s->index = index;
@@ -174,16 +175,24 @@ Session::EntryState& Session::entry_state(uint32_t index) {
   s->arg_stage.resize(e.args.size());
   s->result_stage.resize(e.results.size());
   s->placed.resize(e.results.size());
-  s->bases.args = static_cast<uint32_t>(e.segments.size());
+  NNC_ASSIGN(s->facts, entry_facts(program_, e));
+  const size_t segments = s->facts.segments.size();
+  for (const PlanBuffer& b : e.buffers) {
+    s->room_of.push_back(b.is_room() ? rooms : UINT32_MAX);
+    rooms += b.is_room();
+  }
+  if (rooms_.size() < rooms) rooms_.resize(rooms);
+  s->bases.args = static_cast<uint32_t>(segments);
   s->bases.results = s->bases.args + static_cast<uint32_t>(e.args.size());
-  s->bases.at.resize(e.segments.size() + e.args.size() + e.results.size());
+  s->bases.at.resize(segments + e.args.size() + e.results.size());
   s->bases.bytes.resize(s->bases.at.size());
   s->places.resize(e.buffers.size());
-  s->bound.resize(e.segments.size());
-  s->active.resize(e.segments.size());
+  s->bound.resize(segments);
+  s->active.resize(segments);
   s->key.reserve(symbols.size());
+  s->bound_values.reserve(symbols.size());
   entries_[index] = std::move(s);
-  return *entries_[index];
+  return entries_[index].get();
 }
 
 Status Session::bind_arg(EntryState& s, size_t arg, DType dtype, std::span<const int64_t> dims) {
@@ -309,7 +318,8 @@ Result<Session::EntryState*> Session::choose_variant(std::string_view entry, std
   NNC_ASSIGN(const std::span<const uint32_t> variants, executable_->variants(entry));
   std::optional<Error> first;
   for (uint32_t v : variants) {
-    EntryState& s = entry_state(v);
+    NNC_ASSIGN(EntryState* const state, entry_state(v));
+    EntryState& s = *state;
     Status status = bind_inputs(s, inputs);
     if (status.ok() && (variants.size() == 1 || ((s.seen || (status = check_guards(s)).ok()) && (status = check_values(s, inputs)).ok()))) {
       s.seen = true;
@@ -432,15 +442,38 @@ Status Session::deliver_results(EntryState& s, Outputs& outputs) {
   return {};
 }
 
-Status Session::ensure_block(uint32_t segment, int64_t bytes) {
+// What is known is what the plan says, whatever a region bound that ended; derived symbols follow the others' values of now.
+Status Session::enter(EntryState& s, const std::vector<uint8_t>& known) {
+  for (size_t i = 0; i < known.size(); ++i) s.known[i] = known[i] && program_.symbols[SymbolId(i)].kind != SymKind::kDerived;
+  return program_.symbols.derive(s.values, s.known);
+}
+
+Status Session::size_room(uint32_t number, int64_t bytes, int64_t kept) {
+  Room& room = rooms_[number];
+  if (room.memory.bytes() >= bytes && room.memory.data()) return {};
+  const int64_t old = room.memory.bytes(), limit = options_.max_bytes - stats_.arena_bytes;
+  if (bytes > limit)
+    return Error(Code::kLimit, cat("a value that grows would need ", human_bytes(static_cast<uint64_t>(bytes)), ", the limit is ",
+                                   human_bytes(static_cast<uint64_t>(options_.max_bytes))));
+  NNC_ASSIGN(DeviceBuffer memory, DeviceBuffer::create(executable_->device(), std::max({bytes, std::min(2 * old, limit), int64_t(64)})));
+  NNC_TRY(device_.copy(memory.data(), room.memory.data(), kept));
+  ++stats_.allocations;
+  stats_.arena_bytes += memory.bytes() - old;
+  room.memory = std::move(memory);
+  return {};
+}
+
+Status Session::ensure_block(uint32_t segment, int64_t bytes, bool grows) {
   if (segment >= blocks_.size()) blocks_.resize(segment + 1);
   DeviceBuffer& block = blocks_[segment];
   if (block.bytes() >= bytes && block.data()) return {};
+  const int64_t old = block.bytes();
   stats_.arena_bytes -= block.bytes();
   block = DeviceBuffer();
   if (bytes > options_.max_bytes - stats_.arena_bytes)
     return Error(Code::kLimit, cat("the arena would need ", human_bytes(static_cast<uint64_t>(bytes)), ", the limit is ",
                                    human_bytes(static_cast<uint64_t>(options_.max_bytes))));
+  if (grows) bytes = std::max(bytes, std::min(2 * old, options_.max_bytes - stats_.arena_bytes));
   NNC_ASSIGN(block, DeviceBuffer::create(executable_->device(), std::max<int64_t>(bytes, 64)));
   ++stats_.allocations;
   stats_.arena_bytes += block.bytes();
@@ -459,7 +492,8 @@ Result<BoundSegment*> Session::activate(EntryState& s, uint32_t segment) {
   for (const auto& b : list)
     if (b->key == s.key) found = b.get();
   if (!found) {
-    BindContext c{*executable_, *s.entry, s.values, s.known, state_data_, state_bytes_, s.places, s.bases};
+    BindContext c{*executable_, *s.entry, s.values, s.known, state_data_, state_bytes_, s.places, s.bases, s.room_of,
+                  *s.facts.segments[segment].steps};
     NNC_ASSIGN(std::unique_ptr<BoundSegment> fresh, bind_segment(c, segment));
     fresh->key = s.key;
     found = fresh.get();
@@ -475,9 +509,12 @@ Result<BoundSegment*> Session::activate(EntryState& s, uint32_t segment) {
   }
   found->last_use = ++clock_;
   s.active[segment] = found;
-  NNC_TRY(ensure_block(segment, found->arena_bytes));
+  // A segment of a region is reached again and again, for extents that often grow.
+  NNC_TRY(ensure_block(segment, found->arena_bytes, segment >= s.entry->segments.size()));
   s.bases.at[segment] = blocks_[segment].data();
   apply_bases(*found, s.bases);
+  for (RoomUse& u : found->rooms) u.ready = !u.made_here;
+  NNC_TRY(follow_rooms(*found));
   return found;
 }
 

@@ -90,7 +90,7 @@ class Session {
   class ViewOutputs;
   Session(std::shared_ptr<const Executable> executable, const SessionOptions& options);
   Status make_states();
-  EntryState& entry_state(uint32_t entry);
+  Result<EntryState*> entry_state(uint32_t entry);
   Result<EntryState*> choose_variant(std::string_view entry, std::span<const InputView> inputs);
   Status bind_inputs(EntryState& s, std::span<const InputView> inputs);
   Status bind_arg(EntryState& s, size_t arg, DType dtype, std::span<const int64_t> dims);
@@ -101,7 +101,12 @@ class Session {
   Status place_results(EntryState& s, Outputs& outputs);
   Status deliver_results(EntryState& s, Outputs& outputs);
   Result<BoundSegment*> activate(EntryState& s, uint32_t segment);
-  Status ensure_block(uint32_t segment, int64_t bytes);
+  Status enter(EntryState& s, const std::vector<uint8_t>& known);
+  Status ensure_block(uint32_t segment, int64_t bytes, bool grows);
+  Status size_room(uint32_t room, int64_t bytes, int64_t kept);
+  Status follow_rooms(BoundSegment& b);
+  Status append(BoundSegment& b, const Instr& in);
+  Status run_segment(EntryState& s, BoundSegment& b, const Instr& in);
   Status run_entry(EntryState& s, std::span<const InputView> inputs, Outputs& outputs);
 
   Status execute(EntryState& s, BoundSegment& b, uint32_t begin, uint32_t end);
@@ -132,6 +137,12 @@ class Session {
   std::vector<void*> state_data_;
   std::vector<int64_t> state_bytes_;
   std::vector<DeviceBuffer> blocks_;  // of the arena, by segment; shared by all entries
+  struct Room {
+    DeviceBuffer memory;
+    int64_t used = 0;              // appended so far
+    std::vector<int64_t> extents;  // of what was appended first
+  };
+  std::vector<Room> rooms_;  // shared by all entries
   std::vector<std::unique_ptr<EntryState>> entries_;
   CheckFailure failure_;
   std::atomic<bool> cancelled_{false};

@@ -172,10 +172,53 @@ Status Session::bind_symbol(EntryState& s, SymbolId id, int64_t value) {
 }
 
 Status Session::bind_symbols(EntryState& s, BoundSegment& b, const Instr& in) {
+  const Step& step = *in.step;
+  if (step.operands.empty()) {
+    s.bound_values.clear();
+    for (const Dim& d : step.dims) {
+      NNC_ASSIGN(const int64_t v, program_.symbols.eval(d, s.values));
+      s.bound_values.push_back(v);
+    }
+    for (size_t i = 0; i < step.symbols.size(); ++i) NNC_TRY(bind_symbol(s, step.symbols[i], s.bound_values[i]));
+    return {};
+  }
   const DType t = dtype_of(program_, *s.entry, in.step->operands[0]);
   for (size_t i = 0; i < in.step->symbols.size(); ++i)
     NNC_TRY(bind_symbol(s, in.step->symbols[i], load_i64(t, b.slots[in.slots], static_cast<int64_t>(i))));
-  return program_.symbols.derive(s.values, s.known);
+  return {};
+}
+
+// Rooms move when they grow and when a loop exchanges them.
+Status Session::follow_rooms(BoundSegment& b) {
+  for (const RoomUse& u : b.rooms) {
+    if (!u.ready) continue;
+    const DeviceBuffer& memory = rooms_[u.room].memory;
+    if (u.bytes > memory.bytes())
+      return Error(Code::kInvalidIr, cat("a room of ", memory.bytes(), " bytes where ", u.bytes, " are used"));
+    for (uint32_t slot : u.slots) b.slots[slot] = memory.data();
+  }
+  return {};
+}
+
+Status Session::append(BoundSegment& b, const Instr& in) {
+  Room& room = rooms_[in.aux];
+  const std::span<const int64_t> extents(b.dims.data() + in.dims, in.dim_count);
+  if (room.extents.empty()) room.extents.assign(extents.begin(), extents.end());
+  if (!std::equal(extents.begin(), extents.end(), room.extents.begin(), room.extents.end()))
+    return Error(Code::kBadInput, "a stacked value changes its extents between iterations");
+  if (in.bytes > INT64_MAX / 4 - room.used) return Error(Code::kLimit, "a stacked value is too large");
+  NNC_TRY(size_room(in.aux, room.used + in.bytes, room.used));
+  NNC_TRY(device_.copy(static_cast<char*>(room.memory.data()) + room.used, b.slots[in.slots], in.bytes));
+  room.used += in.bytes;
+  return {};
+}
+
+Status Session::run_segment(EntryState& s, BoundSegment& b, const Instr& in) {
+  NNC_TRY(interrupted());
+  NNC_TRY(enter(s, s.facts.segments[in.step->segment].known));
+  NNC_ASSIGN(BoundSegment* const inner, activate(s, in.step->segment));
+  NNC_TRY(execute(s, *inner, 0, static_cast<uint32_t>(inner->code.size())));
+  return follow_rooms(b);
 }
 
 Status Session::run_host(EntryState& s, BoundSegment& b, const Instr& in) {
@@ -197,7 +240,7 @@ Status Session::run_host(EntryState& s, BoundSegment& b, const Instr& in) {
   call.symbols = h.counts;
   NNC_TRY(h.fn->run(call));
   for (size_t i = 0; i < in.step->symbols.size(); ++i) NNC_TRY(bind_symbol(s, in.step->symbols[i], h.counts[i]));
-  return in.step->symbols.empty() ? Status() : program_.symbols.derive(s.values, s.known);
+  return {};
 }
 
 // Slots: trip, condition, iteration counter, flag; then what the carries and stacked values name.
@@ -209,10 +252,11 @@ Status Session::loop_rounds(EntryState& s, BoundSegment& b, const Instr& in, uin
   uint8_t flag = 1;
   if (step.operands[1].space != PlanOperand::kNone) NNC_TRY(device_.copy(&flag, b.slots[in.slots + 1], 1));
   for (const CarryCode& c : loop.carries)
-    if (b.slots[c.init] != b.slots[c.current]) NNC_TRY(device_.copy(b.slots[c.current], b.slots[c.init], c.bytes));
+    if (!c.rooms && b.slots[c.init] != b.slots[c.current]) NNC_TRY(device_.copy(b.slots[c.current], b.slots[c.init], c.bytes));
   const bool has_flag = step.operands[3].space != PlanOperand::kNone;
   if (has_flag) NNC_TRY(device_.copy(b.slots[in.slots + 3], &flag, 1));
-  for (int64_t i = 0; i < trips && flag; ++i) {
+  int64_t i = 0;
+  for (; i < trips && flag; ++i) {
     if (i >= step.max_trips) return Error(Code::kLimit, cat("a loop made ", i, " iterations, which is its limit"));
     NNC_TRY(interrupted());
     if (step.operands[2].space != PlanOperand::kNone) NNC_TRY(device_.copy(b.slots[in.slots + 2], &i, 8));
@@ -227,19 +271,25 @@ Status Session::loop_rounds(EntryState& s, BoundSegment& b, const Instr& in, uin
       NNC_TRY(device_.copy(static_cast<char*>(b.slots[c.stacked]) + i * c.bytes, b.slots[c.element], c.bytes));
     }
     for (CarryCode& c : loop.carries) {
+      if (c.rooms) {
+        if (c.current != c.next) std::swap(rooms_[c.current], rooms_[c.next]);
+        continue;
+      }
       if (b.slots[c.current] == b.slots[c.next]) continue;
       std::swap(b.slots[c.current], b.slots[c.next]);
       for (uint32_t u : c.current_uses) b.slots[u] = b.slots[c.current];
       for (uint32_t u : c.next_uses) b.slots[u] = b.slots[c.next];
     }
+    NNC_TRY(follow_rooms(b));
   }
-  return {};
+  return step.trip_symbol.valid() ? bind_symbol(s, step.trip_symbol, i) : Status();
 }
 
 Status Session::run_loop(EntryState& s, BoundSegment& b, const Instr& in, uint32_t at) {
   LoopCode& loop = b.loops[in.aux];
   std::vector<void*>& home = loop.home;
   for (size_t c = 0; c < loop.carries.size(); ++c) {
+    if (loop.carries[c].rooms) continue;
     home[2 * c] = b.slots[loop.carries[c].current];
     home[2 * c + 1] = b.slots[loop.carries[c].next];
   }
@@ -247,6 +297,7 @@ Status Session::run_loop(EntryState& s, BoundSegment& b, const Instr& in, uint32
   // Steps after the loop know its results by their places before it.
   for (size_t k = 0; k < loop.carries.size(); ++k) {
     CarryCode& c = loop.carries[k];
+    if (c.rooms) continue;
     if (b.slots[c.current] == home[2 * k]) continue;
     if (status.ok()) status = device_.copy(home[2 * k], b.slots[c.current], c.bytes);
     b.slots[c.current] = home[2 * k];
@@ -312,6 +363,15 @@ Status Session::execute(EntryState& s, BoundSegment& b, uint32_t begin, uint32_t
         status = Error(Code::kAssertDims,
                        in.step->message.empty() ? "the model reached a branch that has no meaning for these inputs" : in.step->message);
         break;
+      case StepKind::kSegment: status = run_segment(s, b, in); break;
+      case StepKind::kRoom:
+        rooms_[in.aux].used = 0;
+        rooms_[in.aux].extents.clear();
+        status = size_room(in.aux, in.bytes, 0);
+        for (RoomUse& u : b.rooms) u.ready = u.ready || u.room == in.aux;
+        if (status.ok()) status = follow_rooms(b);
+        break;
+      case StepKind::kAppend: status = append(b, in); break;
       case StepKind::kLibrary: status = Error(Code::kInternal, "a library step was bound"); break;
     }
     if (!status.ok()) [[unlikely]]
@@ -331,10 +391,12 @@ Status Session::run_entry(EntryState& s, std::span<const InputView> inputs, Outp
   deadline_ns_ = options_.deadline_ms > 0 ? steady_now_ns() + options_.deadline_ms * 1'000'000 : 0;
   for (uint32_t segment = 0; segment < s.entry->segments.size(); ++segment) {
     NNC_TRY(interrupted());
+    if (segment > 0) NNC_TRY(enter(s, s.facts.segments[segment].known));
     NNC_TRY(place_results(s, outputs));
     NNC_ASSIGN(BoundSegment * b, activate(s, segment));
     NNC_TRY(execute(s, *b, 0, static_cast<uint32_t>(b->code.size())));
   }
+  if (s.facts.segments.size() > 1) NNC_TRY(enter(s, s.facts.known));
   NNC_TRY(place_results(s, outputs));
   return deliver_results(s, outputs);
 }

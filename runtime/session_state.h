@@ -1,6 +1,7 @@
 #pragma once
 // What a session keeps per variant of an entry. Internal to session*.cpp.
 
+#include "ir/base/plan_verify.h"
 #include "runtime/session.h"
 
 namespace nnc {
@@ -28,7 +29,9 @@ struct Session::EntryState {
   std::vector<std::vector<std::unique_ptr<BoundSegment>>> bound;  // by segment
   std::vector<BoundSegment*> active;
   std::vector<int64_t> key;
-  std::vector<std::vector<SymbolId>> key_symbols;  // exact symbols with a value, by segment
+  EntryFacts facts;
+  std::vector<uint32_t> room_of;  // by buffer: its order among the rooms
+  std::vector<int64_t> bound_values;  // of a step that binds several symbols at once
 };
 
 // Where the outputs of a run go.

@@ -7,6 +7,11 @@
 // Steps are numbered depth first over the whole entry (`first`, `last` of a buffer are such numbers), branches and loop bodies included:
 // the two branches of an `if` have disjoint numbers and so may share memory; a loop body's temporaries live inside the loop's interval; a
 // value that crosses iterations lives over the whole loop.
+//
+// A segment is what is bound at once: all symbols that its steps and buffers speak of have their values when it begins, and a `bind` ends
+// it. A region (branch or loop body) that binds symbols of its own is a list of `segment` steps; each is bound anew whenever it is reached
+// and has memory of its own, which is given up when it is reached again. What such a region hands on, and whose size is known only inside,
+// is a *room*: a buffer with memory of its own that `room` steps size.
 
 #include <cstdint>
 #include <string>
@@ -38,7 +43,9 @@ struct PlanBuffer {
   int align = 64;
   uint32_t first = 0, last = 0;  // step numbers, inclusive
   int32_t alias_of = -1;         // shares that buffer's memory (in place, views); the step that writes it states the pair, or it is a view
-  uint32_t segment = 0;          // where its size is known and its memory is assigned
+  uint32_t segment = 0;          // where its size is known and its memory is assigned; kRoom: memory of its own
+  static constexpr uint32_t kRoom = UINT32_MAX;
+  bool is_room() const { return segment == kRoom; }
   DType dtype = DType::kInvalid;
   Shape shape;
   std::vector<uint32_t> locs;  // source nodes of the value
@@ -50,13 +57,16 @@ enum class StepKind : uint8_t {
   kCopy,         // operand 0 -> operand 1, whole
   kFill,         // operand 0 with zero bytes
   kHost,         // function of ir/base/host: fn, attributes in `ints`, operands: inputs then outputs
-  kBind,         // reads integer operand 0, binds `symbols` (one per element); ends a segment
+  kBind,         // binds `symbols` to the elements of integer operand 0, or to `dims` where there is no operand; ends a segment
   kAssertDims,   // dims[0] rel dims[1]
   kAssertValue,  // operand 0 equals constant operand 1
   kIf,           // flag operand 0; body, orelse
   kLoop,
   kSwitch,  // alternatives: the first whose predicate holds at bind time; the last is always true
   kFail,    // message: an error if reached
+  kSegment, // `segment`: body is bound and run
+  kRoom,    // operand 0, a room, gets dims[0] bytes and loses what it held
+  kAppend,  // operand 0, of dims[0] bytes, goes behind what was appended to room 1; dims[1..]: its extents, the same each time
 };
 enum class Rel : uint8_t { kEq, kNe, kLe, kLt };
 
@@ -76,7 +86,7 @@ struct Alternative {
 };
 // A carried value of a loop: `init` is copied (or aliased) into `current` before the loop; the body reads `current` and writes `next`; in
 // place when they are the same operand, else the runtime swaps the two after each iteration. The result is what `current` names after the
-// loop.
+// loop. Both are buffers of the loop's segment, or both are rooms: then steps before the loop fill `current`, which `init` names too.
 struct Carry {
   PlanOperand init, current, next;
 };
@@ -92,7 +102,8 @@ struct Step {
   std::vector<PlanOperand> operands;
   uint32_t kernel = 0;            // kLaunch: index into Program::kernels
   std::vector<Dim> dims;          // kLaunch: values of the kernel's symbols; kAssertDims: a, b
-  std::vector<SymbolId> symbols;  // kBind; kHost: data symbols that the function counts
+  std::vector<SymbolId> symbols;  // kBind; kHost: data symbols that the function counts; kLoop: those that its body binds again at its end
+  uint32_t segment = 0;           // kSegment: its number; those of the entry come first
   std::string fn;                 // kLibrary, kHost
   std::vector<int64_t> ints;      // kHost attributes
   Rel rel = Rel::kEq;
@@ -163,6 +174,9 @@ struct Program {
 
 std::string print_program(const Program& p, bool with_kernels = false);
 Result<Program> parse_program(std::string_view text);  // kernels' texts come separately
+
+// Segments of an entry, nested ones included.
+uint32_t segment_count(const PlanEntry& e);
 
 // Semantic verification (plan_verify.cpp): ids in range, operands where the kernel has parameters, dtypes, every symbol bound before use,
 // step numbers in order, live ranges cover uses, aliases stated, states written at most once and after all checks, grid and extents

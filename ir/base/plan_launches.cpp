@@ -112,6 +112,14 @@ class LaunchVerifier {
         return {};
       }
       case StepKind::kLoop: return loop(s, depth);
+      case StepKind::kSegment: return steps(s.body, depth);
+      case StepKind::kRoom:
+        // Of nothing, it holds all that it should.
+        if (s.dims[0].is_const() && s.dims[0].constant() == 0)
+          written_.places.insert({s.operands[0].space, s.operands[0].index});
+        else
+          written_.places.erase({s.operands[0].space, s.operands[0].index});
+        return {};
       case StepKind::kFail: written_.unreached = true; return {};
       default: {
         Status status;

@@ -290,7 +290,10 @@ class Parser {
     expect(",");
     b.last = index();
     expect("]");
-    if (accept("in")) b.segment = index();
+    if (accept("room"))
+      b.segment = PlanBuffer::kRoom;
+    else if (accept("in"))
+      b.segment = index();
     if (accept("alias")) b.alias_of = static_cast<int32_t>(numbered('b'));
     if (accept("loc")) numbers(b.locs, 0, UINT32_MAX - 1);
     return b;
@@ -329,6 +332,10 @@ class Parser {
     if (s.kind == StepKind::kLaunch) {
       expect("kernel");
       s.kernel = index();
+    }
+    if (s.kind == StepKind::kSegment) {
+      expect("in");
+      s.segment = index();
     }
     if (accept("fn")) s.fn = string();
     if (accept("dims")) dims(s.dims);

@@ -99,7 +99,10 @@ class Printer {
   void buffer(size_t i, const PlanBuffer& b) {
     std::string text =
         cat("buffer b", i, " ", type(b.dtype, b.shape), " bytes ", dim(b.bytes), " align ", b.align, " life [", b.first, ", ", b.last, "]");
-    if (b.segment != 0) append(text, " in ", b.segment);
+    if (b.is_room())
+      text += " room";
+    else if (b.segment != 0)
+      append(text, " in ", b.segment);
     if (b.alias_of >= 0) append(text, " alias b", b.alias_of);
     if (!b.locs.empty()) append(text, " loc ", numbers(b.locs));
     line(text);
@@ -118,6 +121,7 @@ class Printer {
   void step(const Step& s) {
     std::string t = cat(kSteps[static_cast<size_t>(s.kind)], " @", s.number, " (", join(s.operands, ", ", operand), ")");
     if (s.kind == StepKind::kLaunch) append(t, " kernel ", s.kernel);
+    if (s.kind == StepKind::kSegment) append(t, " in ", s.segment);
     if (!s.fn.empty()) append(t, " fn ", quote(s.fn));
     if (!s.dims.empty()) append(t, " dims ", dims(s.dims));
     if (!s.symbols.empty()) append(t, " symbols [", join(s.symbols, ", ", [](SymbolId id) { return cat("s", id.v); }), "]");
@@ -161,6 +165,23 @@ class Printer {
 };
 
 }  // namespace
+
+namespace {
+void count_segments(const std::vector<Step>& steps, uint32_t& count) {
+  for (const Step& s : steps) {
+    count += s.kind == StepKind::kSegment;
+    count_segments(s.body, count);
+    count_segments(s.orelse, count);
+    for (const Alternative& a : s.alternatives) count_segments(a.steps, count);
+  }
+}
+}  // namespace
+
+uint32_t segment_count(const PlanEntry& e) {
+  uint32_t count = static_cast<uint32_t>(e.segments.size());
+  for (const Segment& s : e.segments) count_segments(s.steps, count);
+  return count;
+}
 
 std::string print_program(const Program& p, bool with_kernels) { return Printer(p, with_kernels).run(); }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
+#include <utility>
 
 #include "ir/base/host/host.h"
 #include "ir/base/plan_unpack.h"
@@ -14,25 +16,30 @@ namespace {
 
 constexpr int kMaxDepth = 64;
 
-bool is_region(StepKind k) { return k == StepKind::kIf || k == StepKind::kLoop || k == StepKind::kSwitch; }
+bool is_region(StepKind k) { return k == StepKind::kIf || k == StepKind::kLoop || k == StepKind::kSwitch || k == StepKind::kSegment; }
+
+bool has_segments(const std::vector<Step>& list) {
+  return std::any_of(list.begin(), list.end(), [](const Step& s) {
+    return s.kind == StepKind::kSegment || has_segments(s.body) || has_segments(s.orelse);
+  });
+}
 
 class EntryVerifier {
  public:
-  EntryVerifier(const Program& p, const PlanEntry& e) : p_(p), e_(e), known_(p.symbols.size(), 0) {}
+  EntryVerifier(const Program& p, const PlanEntry& e)
+      : p_(p), e_(e), count_(segment_count(e)), known_(p.symbols.size(), 0), placed_(count_, 0), seen_(count_, 0) {
+    facts_.segments.resize(count_);
+  }
 
   Status run() {
     NNC_TRY(interface());
     NNC_TRY(buffers());
-    for (segment_ = 0; segment_ < e_.segments.size(); ++segment_) {
-      NNC_TRY(sizes_of_segment());
-      NNC_TRY(steps(e_.segments[segment_].steps, 0));
-      for (SymbolId s : pending_) known_[s.index()] = 1;
-      pending_.clear();
-      derive();
-    }
+    for (uint32_t i = 0; i < e_.segments.size(); ++i) NNC_TRY(segment(i, e_.segments[i].steps, 0));
     for (const PlanArg& r : e_.results) NNC_TRY(shape(r.shape, cat("result \"", r.name, "\"")));
+    facts_.known = known_;
     return {};
   }
+  EntryFacts& facts() { return facts_; }
 
  private:
   Error bad(std::string what) const { return Error(Code::kInvalidIr, cat("plan of entry @", e_.name, ": ", what)); }
@@ -93,14 +100,15 @@ class EntryVerifier {
       auto wrong = [&](std::string_view what) { return bad(cat("buffer ", i, ": ", what)); };
       if (b.first > b.last) return wrong("it dies before it is born");
       if (b.align < 1 || b.align > 4096 || (b.align & (b.align - 1)) != 0) return wrong(cat("alignment ", b.align));
-      if (b.segment >= e_.segments.size()) return wrong(cat("segment ", b.segment, " of ", e_.segments.size()));
+      if (b.segment >= count_ && !b.is_room()) return wrong(cat("segment ", b.segment, " of ", count_));
+      if (b.is_room() && b.alias_of >= 0) return wrong("a room shares no memory");
       for (uint32_t l : b.locs)
         if (l >= p_.sources.size()) return wrong("a source that is not there");
       size_t at = i, hops = 0;
       while (e_.buffers[at].alias_of >= 0) {
         const size_t to = static_cast<size_t>(e_.buffers[at].alias_of);
         if (to >= e_.buffers.size() || ++hops > e_.buffers.size()) return wrong("its alias leads nowhere");
-        if (e_.buffers[to].segment > b.segment) return wrong("it shares memory that does not exist yet");
+        if (e_.buffers[to].is_room()) return wrong("it shares the memory of a room");
         at = to;
       }
       root_.push_back(static_cast<uint32_t>(at));
@@ -115,9 +123,23 @@ class EntryVerifier {
     return {};
   }
 
-  Status sizes_of_segment() {
-    for (size_t i = 0; i < e_.buffers.size(); ++i)
-      if (e_.buffers[i].segment == segment_) NNC_TRY(dim(e_.buffers[i].bytes, cat("buffer ", i)));
+  // What is known when a segment begins is what its buffers and steps may speak of; what it binds is known behind it.
+  Status segment(uint32_t number, const std::vector<Step>& list, int depth) {
+    facts_.segments[number] = {&list, known_};
+    placed_[number] = seen_[number] = 1;
+    for (size_t i = 0; i < e_.buffers.size(); ++i) {
+      const PlanBuffer& b = e_.buffers[i];
+      if (b.segment != number) continue;
+      NNC_TRY(dim(b.bytes, cat("buffer ", i)));
+      if (!placed_[e_.buffers[root_[i]].segment]) return bad(cat("buffer ", i, ": it shares memory that does not exist yet"));
+    }
+    const int outer_depth = std::exchange(segment_depth_, depth);
+    std::set<SymbolId> outer = std::exchange(pending_, {});
+    NNC_TRY(steps(list, depth));
+    for (SymbolId s : pending_) known_[s.index()] = 1;
+    derive();
+    pending_ = std::move(outer);
+    segment_depth_ = outer_depth;
     return {};
   }
 
@@ -135,7 +157,8 @@ class EntryVerifier {
     if (o.index >= count) return bad(s, cat("operand ", o.index, " of ", count));
     if (o.space != PlanOperand::kBuffer) return {};
     const PlanBuffer& b = e_.buffers[o.index];
-    if (b.segment > segment_) return bad(s, cat("buffer ", o.index, " has no memory yet"));
+    if (b.is_room()) return dim(b.bytes, cat("step ", s.number, ", room ", o.index));
+    if (!placed_[b.segment]) return bad(s, cat("buffer ", o.index, " has no memory yet"));
     if (s.number < b.first || s.number > b.last) return bad(s, cat("buffer ", o.index, " lives from step ", b.first, " to ", b.last));
     return {};
   }
@@ -160,13 +183,19 @@ class EntryVerifier {
   }
 
   Status binds(const Step& s, int depth) {
-    if (s.symbols.empty()) return {};
-    if (depth > 0) return bad(s, "a symbol is bound inside a region");
-    for (SymbolId id : s.symbols) {
-      if (id.index() >= known_.size() || p_.symbols[id].kind != SymKind::kData) return bad(s, "it binds what is no data symbol");
-      if (known_[id.index()]) return bad(s, cat("symbol ", id.v, " is bound twice"));
-      pending_.insert(id);
-    }
+    for (SymbolId id : s.symbols) NNC_TRY(binds(s, id, depth));
+    return {};
+  }
+  Status binds(const Step& s, SymbolId id, int depth) {
+    if (depth != segment_depth_) return bad(s, "a symbol is bound inside a region");
+    if (id.index() >= known_.size() || p_.symbols[id].kind != SymKind::kData) return bad(s, "it binds what is no data symbol");
+    if ((known_[id.index()] && !again_.count(id)) || !pending_.insert(id).second) return bad(s, cat("symbol ", id.v, " is bound twice"));
+    again_.erase(id);
+    return {};
+  }
+  Status room(const Step& s, const PlanOperand& o, int depth) const {
+    if (o.space != PlanOperand::kBuffer || o.index >= e_.buffers.size() || !e_.buffers[o.index].is_room()) return bad(s, "it takes a room");
+    if (s.kind == StepKind::kRoom && depth != segment_depth_) return bad(s, "a room is made inside a region");
     return {};
   }
 
@@ -193,6 +222,10 @@ class EntryVerifier {
         return binds(s, depth);
       }
       case StepKind::kBind:
+        if (s.operands.empty()) {
+          if (s.dims.size() != s.symbols.size()) return bad(s, "each symbol is bound to one dim");
+          return binds(s, depth);
+        }
         NNC_TRY(arity(s, 1));
         if (!is_int(dtype(s.operands[0]))) return bad(s, "symbols are bound from integers");
         return binds(s, depth);
@@ -214,6 +247,20 @@ class EntryVerifier {
           }
         return {};
       case StepKind::kFail: return {};
+      case StepKind::kSegment:
+        if (depth == 0) return bad(s, "a segment of its own in no region");
+        if (s.segment < e_.segments.size() || s.segment >= count_ || seen_[s.segment] || !s.orelse.empty())
+          return bad(s, cat("segment ", s.segment, " of ", count_));
+        return arity(s, 0);
+      case StepKind::kRoom:
+        NNC_TRY(arity(s, 1));
+        if (s.dims.size() != 1) return bad(s, "a room has one size");
+        return room(s, s.operands[0], depth);
+      case StepKind::kAppend:
+        NNC_TRY(arity(s, 2));
+        if (s.dims.empty() || s.operands[0].space == PlanOperand::kNone) return bad(s, "what is appended has a place and a size");
+        NNC_TRY(room(s, s.operands[1], depth));
+        return typed(s, s.operands[0], dtype(s.operands[1]));
     }
     return bad(s, "a step of no kind");
   }
@@ -227,14 +274,23 @@ class EntryVerifier {
     for (size_t i = 2; i < 4; ++i)
       if (s.operands[i].space != PlanOperand::kBuffer && s.operands[i].space != PlanOperand::kNone)
         return bad(s, "counter and condition of a loop are buffers");
-    if (s.max_trips < 0 || s.trip_symbol.valid()) return bad(s, "a loop of that form has no plan");
+    if (s.max_trips < 0) return bad(s, "a loop of that form has no plan");
+    for (SymbolId id : s.symbols)
+      if (id.index() >= known_.size() || !known_[id.index()]) return bad(s, cat("symbol ", id.v, " has no value before the loop"));
     std::set<uint32_t> memory;
     for (const Carry& c : s.carries) {
-      for (const PlanOperand& o : {c.init, c.current, c.next}) NNC_TRY(operand(s, o));
+      if (is_room(c.current) || is_room(c.next)) {
+        NNC_TRY(room(s, c.current, 0));
+        NNC_TRY(room(s, c.next, 0));
+        if (c.init != c.current) return bad(s, "a room of a loop is filled before it");
+      } else {
+        for (const PlanOperand& o : {c.init, c.current, c.next}) NNC_TRY(operand(s, o));
+        if (c.next != c.current && has_segments(s.body)) return bad(s, "a loop with segments carries its values in rooms");
+      }
       if (c.current.space != PlanOperand::kBuffer || c.next.space != PlanOperand::kBuffer || c.init.space == PlanOperand::kNone)
         return bad(s, "a carried value is not in a buffer");
       if (dtype(c.init) != dtype(c.current) || dtype(c.next) != dtype(c.current)) return bad(s, "a carried value changes its dtype");
-      if (!(e_.buffers[c.current.index].bytes == e_.buffers[c.next.index].bytes))
+      if (!is_room(c.current) && !(e_.buffers[c.current.index].bytes == e_.buffers[c.next.index].bytes))
         return bad(s, "the two buffers of a carried value differ in size");
       if (!memory.insert(root_[c.current.index]).second || (c.next != c.current && !memory.insert(root_[c.next.index]).second))
         return bad(s, "carried values share memory");
@@ -248,12 +304,13 @@ class EntryVerifier {
     return {};
   }
 
-  Status steps(const std::vector<Step>& list, int depth) {
+  Status steps(std::span<const Step> list, int depth) {
     if (depth > kMaxDepth) return bad("regions are nested too deep");
     for (const Step& s : list) {
       if (s.number < next_) return bad(s, "steps are not numbered in order");
       next_ = s.number + 1;
-      for (const PlanOperand& o : s.operands) NNC_TRY(operand(s, o));
+      if (s.kind != StepKind::kRoom)
+        for (size_t i = 0; i < s.operands.size() && !(s.kind == StepKind::kAppend && i == 1); ++i) NNC_TRY(operand(s, s.operands[i]));
       for (const Dim& d : s.dims) NNC_TRY(dim(d, cat("step ", s.number)));
       for (uint32_t l : s.locs)
         if (l >= p_.sources.size()) return bad(s, "a source that is not there");
@@ -263,12 +320,51 @@ class EntryVerifier {
       NNC_TRY(state_writes(s, depth));
       if (!is_region(s.kind) && (!s.body.empty() || !s.orelse.empty() || !s.alternatives.empty() || !s.carries.empty() || !s.scans.empty()))
         return bad(s, "it has a region");
-      NNC_TRY(steps(s.body, depth + 1));
-      NNC_TRY(steps(s.orelse, depth + 1));
-      for (const Alternative& a : s.alternatives) NNC_TRY(steps(a.steps, depth + 1));
+      if (s.kind == StepKind::kSegment)
+        NNC_TRY(segment(s.segment, s.body, depth + 1));
+      else
+        NNC_TRY(regions(s, depth));
       if (s.kind == StepKind::kLoop) NNC_TRY(loop_lives(s));
     }
     return {};
+  }
+
+  // What a region binds is known in it alone; what both branches bind is known behind them, as is the number of a loop's rounds.
+  Status regions(const Step& s, int depth) {
+    const std::vector<uint8_t> known = known_, placed = placed_;
+    const std::set<SymbolId> again = std::exchange(again_, {});
+    std::vector<uint8_t> common;
+    auto region = [&](const std::vector<Step>& list) -> Status {
+      NNC_TRY(s.kind == StepKind::kLoop ? loop_body(s, depth) : steps(list, depth + 1));
+      if (common.empty()) common.assign(known_.size(), 1);
+      for (size_t i = 0; i < common.size(); ++i) common[i] = common[i] && known_[i] && !known[i];
+      known_ = known;
+      placed_ = placed;
+      return {};
+    };
+    if (s.kind == StepKind::kIf || s.kind == StepKind::kLoop) NNC_TRY(region(s.body));
+    if (s.kind == StepKind::kIf) NNC_TRY(region(s.orelse));
+    for (const Alternative& a : s.alternatives) {
+      if (has_segments(a.steps)) return bad(s, "a switch binds no symbols");
+      NNC_TRY(region(a.steps));
+    }
+    again_ = again;
+    if (s.kind == StepKind::kIf)
+      for (size_t i = 0; i < common.size(); ++i)
+        if (common[i] && p_.symbols[SymbolId(i)].kind == SymKind::kData) NNC_TRY(binds(s, SymbolId(i), depth));
+    return s.trip_symbol.valid() ? binds(s, s.trip_symbol, depth) : Status();
+  }
+  // The last segment of the body binds the loop's symbols again.
+  Status loop_body(const Step& s, int depth) {
+    for (const Step& inner : s.body) {
+      if (&inner == &s.body.back()) again_.insert(s.symbols.begin(), s.symbols.end());
+      NNC_TRY(steps(std::span<const Step>(&inner, 1), depth + 1));
+    }
+    if (again_.empty() && (s.symbols.empty() || !s.body.empty())) return {};
+    return bad(s, "its body does not bind the loop's symbols again");
+  }
+  bool is_room(const PlanOperand& o) const {
+    return o.space == PlanOperand::kBuffer && o.index < e_.buffers.size() && e_.buffers[o.index].is_room();
   }
 
   // A state is written once, outside of regions; afterwards nothing reads its old value and nothing can fail.
@@ -291,12 +387,12 @@ class EntryVerifier {
   Status loop_lives(const Step& s) const {
     const uint32_t end = next_ - 1;
     auto lives = [&](const PlanOperand& o) -> Status {
-      if (o.space == PlanOperand::kBuffer && e_.buffers[o.index].first <= s.number && e_.buffers[o.index].last < end)
+      if (o.space == PlanOperand::kBuffer && !is_room(o) && e_.buffers[o.index].first <= s.number && e_.buffers[o.index].last < end)
         return bad(s, cat("buffer ", o.index, " dies in the loop that uses it in every iteration"));
       return {};
     };
     auto whole = [&](const PlanOperand& o) -> Status {
-      if (o.space == PlanOperand::kBuffer && (e_.buffers[o.index].first > s.number || e_.buffers[o.index].last < end))
+      if (o.space == PlanOperand::kBuffer && !is_room(o) && (e_.buffers[o.index].first > s.number || e_.buffers[o.index].last < end))
         return bad(s, cat("buffer ", o.index, " does not live over the whole loop"));
       return {};
     };
@@ -321,15 +417,26 @@ class EntryVerifier {
 
   const Program& p_;
   const PlanEntry& e_;
-  std::vector<uint8_t> known_;
+  const uint32_t count_;
+  std::vector<uint8_t> known_;   // when the segment at hand began
+  std::vector<uint8_t> placed_;  // segments whose memory exists
+  std::vector<uint8_t> seen_;    // segments met so far
   std::vector<uint32_t> root_;
-  std::set<SymbolId> pending_;
+  std::set<SymbolId> pending_;  // bound by the segment at hand
+  std::set<SymbolId> again_;    // of the loop whose body ends here, not bound again yet
   std::set<uint32_t> written_states_;
-  size_t segment_ = 0;
+  int segment_depth_ = 0;
   uint32_t next_ = 0;
+  EntryFacts facts_;
 };
 
 }  // namespace
+
+Result<EntryFacts> entry_facts(const Program& p, const PlanEntry& e) {
+  EntryVerifier v(p, e);
+  NNC_TRY(v.run());
+  return std::move(v.facts());
+}
 
 Status verify_program(const Program& p) {
   auto bad = [](std::string what) { return Error(Code::kInvalidIr, std::move(what)); };

@@ -14,6 +14,18 @@ namespace nnc {
 // the last check.
 Status verify_launches(const Program& p, std::span<const Kernel> kernels);
 
+// The segments of an entry by number, those of regions included: their steps, which are the entry's own, and the symbols that have values
+// when they begin.
+struct SegmentFacts {
+  const std::vector<Step>* steps = nullptr;
+  std::vector<uint8_t> known;  // by symbol
+};
+struct EntryFacts {
+  std::vector<SegmentFacts> segments;
+  std::vector<uint8_t> known;  // when the entry ends
+};
+Result<EntryFacts> entry_facts(const Program& p, const PlanEntry& e);
+
 // Calls f(operand, is_written) for each operand of a step that is not a launch.
 template <class F> void for_plain_operands(const Step& s, F&& f) {
   switch (s.kind) {
@@ -27,6 +39,11 @@ template <class F> void for_plain_operands(const Step& s, F&& f) {
       for (size_t i = 0; i < s.operands.size(); ++i) f(s.operands[i], i >= inputs);
       return;
     }
+    case StepKind::kAppend:
+      f(s.operands[0], false);
+      f(s.operands[1], true);
+      return;
+    case StepKind::kRoom: return;
     default:
       for (const PlanOperand& o : s.operands) f(o, false);
   }
