@@ -83,7 +83,8 @@ class EntryPlanner {
   Error no_plan(std::string what, const Node& node) const;
   Status exact(const Type& t, std::string_view what, const Node& node);
   Status branch(Scope& sc, NodeId n);
-  Status branch_side(Scope& sc, const Node& node, int side, const std::vector<PlanOperand>& results, bool segments, std::vector<Step>* into);
+  Status branch_side(Scope& sc, const Node& node, int side, const std::vector<PlanOperand>& results, bool segments,
+                     std::vector<Step>* into);
   Status loop(Scope& sc, NodeId n);
   Status begin_loop(LoopParts& p, Scope& sc, const Node& node);
   Status loop_carries(LoopParts& p, Scope& sc, const Node& node, Scope& inner, Step& s);

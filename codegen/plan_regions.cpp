@@ -159,7 +159,7 @@ Status EntryPlanner::branch_side(Scope& sc, const Node& node, int side, const st
 
 Status EntryPlanner::branch(Scope& sc, NodeId n) {
   const Node& node = sc.g->node(n);
-  const Graph *sides[2] = {&sc.g->region(node.regions[0]), &sc.g->region(node.regions[1])};
+  const Graph* sides[2] = {&sc.g->region(node.regions[0]), &sc.g->region(node.regions[1])};
   const bool ragged = !node.symbols("result_symbols").empty();
   const bool segments = ragged || binds_symbols(*sides[0]) || binds_symbols(*sides[1]);
   Step s;
@@ -200,13 +200,13 @@ struct EntryPlanner::LoopParts {
   explicit LoopParts(const Graph& body) : region(body) {}
   const Graph& region;
   size_t carried = 0, scans = 0;
-  bool segments = false;                  // the body is a list of segments
-  std::vector<PlanOperand> operands;      // trip, condition, carried values, invariants
-  std::vector<SymbolId> symbols;          // of carried and stacked extents that change: bound before the loop and at the end of its body
-  std::vector<Dim> first, next;           // to these
-  std::vector<SymbolId> results;          // what the carried ones are called behind the loop
+  bool segments = false;              // the body is a list of segments
+  std::vector<PlanOperand> operands;  // trip, condition, carried values, invariants
+  std::vector<SymbolId> symbols;      // of carried and stacked extents that change: bound before the loop and at the end of its body
+  std::vector<Dim> first, next;       // to these
+  std::vector<SymbolId> results;      // what they are called behind the loop
   std::vector<Dim> last;
-  std::vector<PlanOperand> stacked;       // rooms, where the number of rounds is not known or the body is segments
+  std::vector<PlanOperand> stacked;  // rooms, where the number of rounds is not known or the body is segments
   PlanOperand iteration, flag;
 
   ValueId arg(size_t c) const { return region.inputs()[2 + c]; }
@@ -238,9 +238,13 @@ Status EntryPlanner::begin_loop(LoopParts& p, Scope& sc, const Node& node) {
     for (size_t axis = 0; axis < element.size(); ++axis) {
       if (stacked[axis + 1] == element[axis]) continue;
       NNC_TRY(exact(p.region.type(p.element(k)), cat("stacked value ", k), node));
-      p.symbols.push_back(*stacked[axis + 1].as_symbol());
+      // Known behind the loop only: a result of the entry gets its memory when all its extents are known.
+      const SymbolId inside = symbols_.data(cat("stacked", symbols_.size()), 0, kDimMax);
+      p.symbols.push_back(inside);
       p.first.emplace_back(0);
       p.next.push_back(element[axis]);
+      p.results.push_back(*stacked[axis + 1].as_symbol());
+      p.last.emplace_back(inside);
     }
     if (p.segments || !node.symbols("trip").empty()) p.stacked.push_back(new_room(sc.g->type(node.results[p.carried + k]), node.loc));
   }

@@ -120,8 +120,7 @@ void EntryPlanner::deliver_outputs(const Graph& g, Scope& top) {
     copy_to(o, old, from[o]);
   }
   for (size_t o = 0; o < from.size(); ++o)
-    if (const int32_t state = plan_.results[o].state; state >= 0)
-      copy_to(o, from[o], {PlanOperand::kState, static_cast<uint32_t>(state)});
+    if (const int32_t state = plan_.results[o].state; state >= 0) copy_to(o, from[o], {PlanOperand::kState, static_cast<uint32_t>(state)});
 }
 
 Dim EntryPlanner::bytes(const Type& t) {
@@ -162,7 +161,6 @@ PlanOperand EntryPlanner::place_result(Scope& sc, ValueId v, LocId loc) {
   if (auto it = sc.wanted.find(v); it != sc.wanted.end()) return it->second;
   return new_buffer(bytes(sc.g->type(v)), &sc.g->type(v), loc);
 }
-
 
 Status EntryPlanner::walk(Scope& sc) {
   for (NodeId n = sc.g->first(); n.valid(); n = sc.g->node(n).next) NNC_TRY(node(sc, n));

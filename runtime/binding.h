@@ -39,7 +39,7 @@ struct RoomUse {
 };
 
 struct CarryCode {
-  bool rooms = false;                     // then `current` and `next` are rooms, whose memory is exchanged
+  bool rooms = false;                        // then `current` and `next` are rooms, whose memory is exchanged
   uint32_t init = 0, current = 0, next = 0;  // slots
   int64_t bytes = 0;
   std::vector<uint32_t> current_uses, next_uses;  // slots of the body that name either; exchanged after each iteration

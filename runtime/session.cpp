@@ -448,14 +448,15 @@ Status Session::enter(EntryState& s, const std::vector<uint8_t>& known) {
   return program_.symbols.derive(s.values, s.known);
 }
 
-Status Session::size_room(uint32_t number, int64_t bytes, int64_t kept) {
+Status Session::size_room(uint32_t number, int64_t bytes, int64_t kept, bool grows) {
   Room& room = rooms_[number];
   if (room.memory.bytes() >= bytes && room.memory.data()) return {};
   const int64_t old = room.memory.bytes(), limit = options_.max_bytes - stats_.arena_bytes;
   if (bytes > limit)
     return Error(Code::kLimit, cat("a value that grows would need ", human_bytes(static_cast<uint64_t>(bytes)), ", the limit is ",
                                    human_bytes(static_cast<uint64_t>(options_.max_bytes))));
-  NNC_ASSIGN(DeviceBuffer memory, DeviceBuffer::create(executable_->device(), std::max({bytes, std::min(2 * old, limit), int64_t(64)})));
+  if (grows) bytes = std::max(bytes, std::min(2 * old, limit));
+  NNC_ASSIGN(DeviceBuffer memory, DeviceBuffer::create(executable_->device(), std::max<int64_t>(bytes, 64)));
   NNC_TRY(device_.copy(memory.data(), room.memory.data(), kept));
   ++stats_.allocations;
   stats_.arena_bytes += memory.bytes() - old;
@@ -492,8 +493,8 @@ Result<BoundSegment*> Session::activate(EntryState& s, uint32_t segment) {
   for (const auto& b : list)
     if (b->key == s.key) found = b.get();
   if (!found) {
-    BindContext c{*executable_, *s.entry, s.values, s.known, state_data_, state_bytes_, s.places, s.bases, s.room_of,
-                  *s.facts.segments[segment].steps};
+    BindContext c{*executable_, *s.entry, s.values, s.known,   state_data_,
+                  state_bytes_, s.places, s.bases,  s.room_of, *s.facts.segments[segment].steps};
     NNC_ASSIGN(std::unique_ptr<BoundSegment> fresh, bind_segment(c, segment));
     fresh->key = s.key;
     found = fresh.get();

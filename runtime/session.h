@@ -103,7 +103,7 @@ class Session {
   Result<BoundSegment*> activate(EntryState& s, uint32_t segment);
   Status enter(EntryState& s, const std::vector<uint8_t>& known);
   Status ensure_block(uint32_t segment, int64_t bytes, bool grows);
-  Status size_room(uint32_t room, int64_t bytes, int64_t kept);
+  Status size_room(uint32_t room, int64_t bytes, int64_t kept, bool grows);
   Status follow_rooms(BoundSegment& b);
   Status append(BoundSegment& b, const Instr& in);
   Status run_segment(EntryState& s, BoundSegment& b, const Instr& in);

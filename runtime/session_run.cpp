@@ -193,8 +193,7 @@ Status Session::follow_rooms(BoundSegment& b) {
   for (const RoomUse& u : b.rooms) {
     if (!u.ready) continue;
     const DeviceBuffer& memory = rooms_[u.room].memory;
-    if (u.bytes > memory.bytes())
-      return Error(Code::kInvalidIr, cat("a room of ", memory.bytes(), " bytes where ", u.bytes, " are used"));
+    if (u.bytes > memory.bytes()) return Error(Code::kInvalidIr, cat("a room of ", memory.bytes(), " bytes where ", u.bytes, " are used"));
     for (uint32_t slot : u.slots) b.slots[slot] = memory.data();
   }
   return {};
@@ -207,7 +206,7 @@ Status Session::append(BoundSegment& b, const Instr& in) {
   if (!std::equal(extents.begin(), extents.end(), room.extents.begin(), room.extents.end()))
     return Error(Code::kBadInput, "a stacked value changes its extents between iterations");
   if (in.bytes > INT64_MAX / 4 - room.used) return Error(Code::kLimit, "a stacked value is too large");
-  NNC_TRY(size_room(in.aux, room.used + in.bytes, room.used));
+  NNC_TRY(size_room(in.aux, room.used + in.bytes, room.used, true));
   NNC_TRY(device_.copy(static_cast<char*>(room.memory.data()) + room.used, b.slots[in.slots], in.bytes));
   room.used += in.bytes;
   return {};
@@ -282,6 +281,14 @@ Status Session::loop_rounds(EntryState& s, BoundSegment& b, const Instr& in, uin
     }
     NNC_TRY(follow_rooms(b));
   }
+  // Either room of a pair may be first in the next run.
+  for (const CarryCode& c : loop.carries) {
+    if (!c.rooms) continue;
+    const int64_t current = rooms_[c.current].memory.bytes(), next = rooms_[c.next].memory.bytes();
+    NNC_TRY(size_room(c.next, current, 0, false));
+    NNC_TRY(size_room(c.current, next, current, false));
+  }
+  NNC_TRY(follow_rooms(b));
   return step.trip_symbol.valid() ? bind_symbol(s, step.trip_symbol, i) : Status();
 }
 
@@ -367,7 +374,7 @@ Status Session::execute(EntryState& s, BoundSegment& b, uint32_t begin, uint32_t
       case StepKind::kRoom:
         rooms_[in.aux].used = 0;
         rooms_[in.aux].extents.clear();
-        status = size_room(in.aux, in.bytes, 0);
+        status = size_room(in.aux, in.bytes, 0, true);
         for (RoomUse& u : b.rooms) u.ready = u.ready || u.room == in.aux;
         if (status.ok()) status = follow_rooms(b);
         break;

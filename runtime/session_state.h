@@ -30,7 +30,7 @@ struct Session::EntryState {
   std::vector<BoundSegment*> active;
   std::vector<int64_t> key;
   EntryFacts facts;
-  std::vector<uint32_t> room_of;  // by buffer: its order among the rooms
+  std::vector<uint32_t> room_of;      // by buffer: its order among the rooms
   std::vector<int64_t> bound_values;  // of a step that binds several symbols at once
 };
 

@@ -62,7 +62,12 @@ Result<PlanMemory> plan_memory(const Program& p) {
   PlanMemory out;
   for (const PlanEntry& e : p.entries) {
     PlanMemory entry;
-    for (uint32_t s = 0; s < e.segments.size(); ++s) {
+    for (const PlanBuffer& b : e.buffers)
+      if (b.is_room()) {
+        const int64_t bytes = std::max<int64_t>(0, p.symbols.typical(b.bytes));
+        for (int64_t* sum : {&entry.peak, &entry.lower_bound, &entry.unplanned}) *sum += bytes;
+      }
+    for (uint32_t s = 0; s < segment_count(e); ++s) {
       NNC_ASSIGN(const PackedSegment packed, pack_segment(p, e, s));
       for (const SizedBuffer& b : packed.sized)
         if (b.alias_of < 0) entry.unplanned += b.bytes;

@@ -62,11 +62,11 @@ enum class StepKind : uint8_t {
   kAssertValue,  // operand 0 equals constant operand 1
   kIf,           // flag operand 0; body, orelse
   kLoop,
-  kSwitch,  // alternatives: the first whose predicate holds at bind time; the last is always true
-  kFail,    // message: an error if reached
-  kSegment, // `segment`: body is bound and run
-  kRoom,    // operand 0, a room, gets dims[0] bytes and loses what it held
-  kAppend,  // operand 0, of dims[0] bytes, goes behind what was appended to room 1; dims[1..]: its extents, the same each time
+  kSwitch,   // alternatives: the first whose predicate holds at bind time; the last is always true
+  kFail,     // message: an error if reached
+  kSegment,  // `segment`: body is bound and run
+  kRoom,     // operand 0, a room, gets dims[0] bytes and loses what it held
+  kAppend,   // operand 0, of dims[0] bytes, goes behind what was appended to room 1; dims[1..]: its extents, the same each time
 };
 enum class Rel : uint8_t { kEq, kNe, kLe, kLt };
 

@@ -19,9 +19,8 @@ constexpr int kMaxDepth = 64;
 bool is_region(StepKind k) { return k == StepKind::kIf || k == StepKind::kLoop || k == StepKind::kSwitch || k == StepKind::kSegment; }
 
 bool has_segments(const std::vector<Step>& list) {
-  return std::any_of(list.begin(), list.end(), [](const Step& s) {
-    return s.kind == StepKind::kSegment || has_segments(s.body) || has_segments(s.orelse);
-  });
+  return std::any_of(list.begin(), list.end(),
+                     [](const Step& s) { return s.kind == StepKind::kSegment || has_segments(s.body) || has_segments(s.orelse); });
 }
 
 class EntryVerifier {

@@ -9,8 +9,9 @@
 namespace nnc::plan_words {
 
 inline constexpr int kVersion = 1;
-inline constexpr std::array<std::string_view, 15> kSteps = {"launch", "library", "copy", "fill", "host", "bind", "assert_dims", "assert_value",
-                                                            "if", "loop", "switch", "fail", "segment", "room", "append"};
+inline constexpr std::array<std::string_view, 15> kSteps = {"launch", "library",     "copy",         "fill", "host",
+                                                            "bind",   "assert_dims", "assert_value", "if",   "loop",
+                                                            "switch", "fail",        "segment",      "room", "append"};
 inline constexpr std::array<std::string_view, 4> kRels = {"eq", "ne", "le", "lt"};
 // By PlanOperand::Space; the number follows: b3, a0, r1, c7, t2.
 inline constexpr std::string_view kSpaces = "_barct";

@@ -56,6 +56,66 @@ const char kPlan[] =
     "  }\n"
     "}\n";
 
+// A loop of segments whose value grows, and what a branch found: both in rooms.
+const char kRagged[] =
+    "plan 1 target \"cpu:vm\" features []\n"
+    "symbols { s0 = input \"n\" in [0, 64] s1 = data in [0, 64] s2 = data in [0, 64] s3 = data in [0, 64] s4 = data in [0, 64] "
+    "s5 = data in [0, 64] }\n"
+    "kernels { #0 = \"map\" in_place [0->1] #1 = \"checked\" }\n"
+    "entry \"main\" profile \"\" {\n"
+    "  arg \"x\" f32[s0]\n  arg \"t\" i64[]\n  arg \"c\" bool[]\n  result \"y\" f32[s2]\n  result \"z\" f32[s4]\n  result \"u\" f32[s5]\n"
+    "  buffer b0 f32[s1] bytes 4*s1 align 64 life [1, 1] room\n"
+    "  buffer b1 f32[s1] bytes 4*s1 align 64 life [1, 1] room\n"
+    "  buffer b2 i64[] bytes 8 align 64 life [3, 15] in 1\n"
+    "  buffer b3 bool[] bytes 1 align 64 life [3, 15] in 1\n"
+    "  buffer b4 f32[s1] bytes 4*s1 align 64 life [7, 10] in 4\n"
+    "  buffer b5 f32[s4] bytes 4*s4 align 64 life [1, 1] room\n"
+    "  buffer b6 f32[s5] bytes 4*s5 align 64 life [1, 1] room\n"
+    "  segment {\n"
+    "    bind @0 () dims [s0] symbols [s1]\n"
+    "  }\n"
+    "  segment {\n"
+    "    room @1 (b0) dims [4*s1]\n"
+    "    copy @2 (a0, b0) dims [4*s1]\n"
+    "    room @3 (b6) dims [0]\n"
+    "    loop @4 (a1, _, b2, b3) symbols [s1] carry [(b0, b0, b1)] trip s5 do {\n"
+    "      segment @5 () in 4 do {\n"
+    "        launch @7 (b0, b4) kernel 0 dims [s1]\n"
+    "        room @8 (b1) dims [4*s1]\n"
+    "        copy @9 (b4, b1) dims [4*s1]\n"
+    "        append @10 (b4, b6) dims [4]\n"
+    "        bind @11 () dims [s1+1] symbols [s1]\n"
+    "      }\n"
+    "    }\n"
+    "    bind @12 () dims [s1] symbols [s2]\n"
+    "  }\n"
+    "  segment {\n"
+    "    copy @16 (b0, r0) dims [4*s2]\n"
+    "    copy @17 (b6, r2) dims [4*s5]\n"
+    "    if @18 (a2) do {\n"
+    "      segment @19 () in 5 do {\n"
+    "        bind @20 () dims [s0] symbols [s4]\n"
+    "      }\n"
+    "      segment @21 () in 6 do {\n"
+    "        room @22 (b5) dims [4*s4]\n"
+    "        copy @23 (a0, b5) dims [4*s4]\n"
+    "      }\n"
+    "    }\n"
+    "    else {\n"
+    "      segment @24 () in 7 do {\n"
+    "        bind @25 () dims [s2] symbols [s4]\n"
+    "      }\n"
+    "      segment @26 () in 8 do {\n"
+    "        room @27 (b5) dims [4*s4]\n"
+    "        copy @28 (b0, b5) dims [4*s4]\n"
+    "      }\n"
+    "    }\n"
+    "  }\n"
+    "  segment {\n"
+    "    copy @30 (b5, r1) dims [4*s4]\n"
+    "  }\n"
+    "}\n";
+
 Status verify(const std::string& text, const std::string& map_text = kMap) {
   NNC_ASSIGN(Program p, parse_program(text));
   NNC_TRY(verify_program(p));
@@ -68,7 +128,7 @@ Status verify(const std::string& text, const std::string& map_text = kMap) {
 }
 
 struct Mutant {
-  const char* name;
+  const char* name;  // of the case; those of kRagged begin with "room" or "segment"
   const char* from;
   const char* to;
   const char* words;  // of the message
@@ -89,8 +149,23 @@ TEST(PlanVerifier, SharedMemoryMustBeStated) {
   EXPECT_NE(s.error().message.find("share memory, which the kernel does not state"), std::string::npos) << s.error().message;
 }
 
+TEST(PlanVerifier, AcceptsSegmentsInRegions) {
+  const auto s = verify(kRagged);
+  EXPECT_TRUE(s.ok()) << s.error().str();
+  auto p = parse_program(kRagged);
+  ASSERT_TRUE(p.ok());
+  EXPECT_EQ(print_program(*parse_program(print_program(*p))), print_program(*p));
+  auto facts = entry_facts(*p, p->entries[0]);
+  ASSERT_TRUE(facts.ok());
+  ASSERT_EQ(facts->segments.size(), 9u);
+  EXPECT_EQ(facts->segments[4].steps, &p->entries[0].segments[1].steps[3].body[0].body);
+  EXPECT_EQ(facts->segments[4].known, (std::vector<uint8_t>{1, 1, 0, 0, 0, 0}));
+  EXPECT_EQ(facts->segments[3].known, (std::vector<uint8_t>{1, 1, 1, 0, 1, 1}));
+}
+
 TEST_P(PlanVerify, Refuses) {
-  std::string text = kPlan;
+  const std::string_view name = GetParam().name;
+  std::string text = name.starts_with("room") || name.starts_with("segment_") ? kRagged : kPlan;
   const size_t at = text.find(GetParam().from);
   ASSERT_NE(at, std::string::npos);
   text.replace(at, std::string(GetParam().from).size(), GetParam().to);
@@ -142,6 +217,34 @@ INSTANTIATE_TEST_SUITE_P(
         Mutant{"unstated_alias", "launch @2 (a3, b8) kernel 1", "launch @2 (b8, b8) kernel 1", "read before"},
         Mutant{"states_named_twice", "#1 = \"v\"", "#1 = \"w\"", "two states"},
         Mutant{"kernels_named_twice", "#1 = \"checked\"", "#1 = \"map\"", "two kernels"},
+        Mutant{"segment_number", "@5 () in 4", "@5 () in 9", "segment 9 of 9"},
+        Mutant{"segment_of_entry", "@5 () in 4", "@5 () in 1", "segment 1 of 9"},
+        Mutant{"segment_twice", "@26 () in 8", "@26 () in 7", "segment 7 of 9"},
+        Mutant{"segment_not_in_region", "bind @0 () dims [s0]", "segment @0 () in 4 bind @0 () dims [s0]", "in no region"},
+        Mutant{"segment_memory", "copy @16 (b0, r0)", "copy @10 (b4, r0)", "not numbered in order"},
+        Mutant{"segment_memory_gone", "life [7, 10] in 4", "life [7, 10] in 5", "no memory yet"},
+        Mutant{"segment_dims", "copy @16 (b0, r0) dims [4*s2]", "copy @16 (b0, r0) dims [4*s4]", "no value there"},
+        Mutant{"segment_bound_within", "launch @7 (b0, b4) kernel 0 dims [s1]", "launch @7 (b0, b4) kernel 0 dims [s2]", "no value there"},
+        Mutant{"segment_one_side", "bind @25 () dims [s2] symbols [s4]", "bind @25 () dims [s2] symbols [s3]", "no value there"},
+        Mutant{"segment_loop_not_again", "        bind @11 () dims [s1+1] symbols [s1]\n", "", "loop's symbols again"},
+        Mutant{"segment_again_elsewhere", "bind @12 () dims [s1] symbols [s2]", "bind @12 () dims [s1] symbols [s1]", "bound twice"},
+        Mutant{"segment_again_early", "launch @7 (b0, b4)", "bind @6 () dims [1] symbols [s1] launch @7 (b0, b4)", "that a binding ended"},
+        Mutant{"segment_loop_unbound", "symbols [s1] carry", "symbols [s2] carry", "no value before the loop"},
+        Mutant{"segment_bind_dims", "bind @0 () dims [s0]", "bind @0 () dims [s0, s0]", "one dim"},
+        Mutant{"segment_flat_bind", "      segment @19 () in 5 do {\n        bind @20 () dims [s0] symbols [s4]\n      }\n",
+               "      bind @20 () dims [s0] symbols [s4]\n", "inside a region"},
+        Mutant{"segment_carries", "life [1, 1] room\n  buffer b1 f32[s1] bytes 4*s1 align 64 life [1, 1] room",
+               "life [1, 28] in 1\n  buffer b1 f32[s1] bytes 4*s1 align 64 life [1, 28] in 1", "takes a room"},
+        Mutant{"room_size", "room @8 (b1) dims [4*s1]", "room @8 (b1)", "one size"},
+        Mutant{"room_no_room", "room @8 (b1)", "room @8 (b4)", "takes a room"},
+        Mutant{"room_append", "append @10 (b4, b6) dims [4]", "append @10 (b4, b4) dims [4]", "takes a room"},
+        Mutant{"room_append_size", "append @10 (b4, b6) dims [4]", "append @10 (b4, b6)", "place and a size"},
+        Mutant{"room_alias", "life [1, 1] room\n  buffer b6", "life [1, 1] room alias b0\n  buffer b6", "shares no memory"},
+        Mutant{"room_shared", "life [7, 10] in 4", "life [7, 10] in 4 alias b0", "memory of a room"},
+        Mutant{"room_unfilled", "    copy @2 (a0, b0) dims [4*s1]\n", "", "read before anything writes it"},
+        Mutant{"room_lost", "copy @9 (b4, b1)", "copy @8 (b4, b1)", "in order"},
+        Mutant{"room_emptied", "copy @9 (b4, b1) dims [4*s1]", "fill @9 (b4)", "read before anything writes it"},
+        Mutant{"room_init", "carry [(b0, b0, b1)]", "carry [(a0, b0, b1)]", "filled before it"},
         Mutant{"unknown_host", "fill @11 (b7)", "host @11 (b7) fn \"rm\"", "no host function"}),
     [](const testing::TestParamInfo<Mutant>& m) { return m.param.name; });
 

@@ -301,6 +301,76 @@ TEST(Session, LoopsSwapCarriedBuffers) {
   EXPECT_EQ(values((*out)[0])[0], 3);
 }
 
+// x, one element longer each round: y = what the loop leaves, z = x of each round, one behind the other.
+TestProgram growing() {
+  TestProgram p;
+  p.plan = cat(kHead,
+               "symbols { s0 = input \"n\" in [0, 99] s1 = data in [0, 99] s2 = data in [0, 99] s3 = data in [0, 99] }\n"
+               "kernels { #0 = \"inc\" }\n"
+               "entry \"main\" profile \"\" {\n"
+               "  arg \"x\" f32[s0]\n  arg \"t\" i64[]\n  result \"y\" f32[s2]\n  result \"z\" f32[s3]\n"
+               "  buffer b0 f32[s1] bytes 4*s1 align 64 life [1, 1] room\n"
+               "  buffer b1 f32[s1] bytes 4*s1+4 align 64 life [1, 1] room\n"
+               "  buffer b2 i64[] bytes 8 align 64 life [3, 15] in 1\n"
+               "  buffer b3 bool[] bytes 1 align 64 life [3, 15] in 1\n"
+               "  buffer b4 f32[s1] bytes 4*s1 align 64 life [6, 10] in 3\n"
+               "  buffer b5 f32[s3] bytes 4*s3 align 64 life [1, 1] room\n"
+               "  segment { bind @0 () dims [s0] symbols [s1] }\n"
+               "  segment {\n"
+               "    room @1 (b0) dims [4*s1] copy @2 (a0, b0) dims [4*s1] room @3 (b5) dims [0]\n"
+               "    loop @4 (a1, _, b2, b3) symbols [s1] carry [(b0, b0, b1)] trip s3 do {\n"
+               "      segment @5 () in 3 do {\n"
+               "        launch @6 (b0, b4) kernel 0 dims [s1]\n"
+               "        room @7 (b1) dims [4*s1+4]\n"
+               "        fill @8 (b1) copy @9 (b4, b1) dims [4*s1]\n"
+               "        append @10 (b4, b5) dims [4]\n"
+               "        bind @11 () dims [s1+1] symbols [s1]\n"
+               "      }\n    }\n"
+               "    bind @16 () dims [s1] symbols [s2]\n"
+               "  }\n"
+               "  segment { copy @17 (b0, r0) dims [4*s2] copy @18 (b5, r1) dims [4*s3] }\n}\n");
+  p.kernels = {add_constant(1)};
+  return p;
+}
+
+TEST(Session, SegmentsOfALoopAreBoundForEachRound) {
+  auto s = must_open(must_load(growing()));
+  for (int64_t trips : {0, 1, 2, 5, 40, 2, 3}) {
+    auto out = s->run("main", std::vector<Tensor>{f32({2}, {10, 20}), Tensor::scalar_i64(trips)});
+    ASSERT_TRUE(out.ok()) << out.error().str();
+    const auto n = static_cast<float>(trips);
+    std::vector<float> y{10 + n, 20 + n}, z;
+    for (int64_t i = 0; i < trips; ++i) {
+      y.push_back(static_cast<float>(trips - 1 - i));
+      z.push_back(11 + static_cast<float>(i));
+    }
+    EXPECT_EQ(values((*out)[0]), y);
+    EXPECT_EQ(values((*out)[1]), z);
+  }
+  auto out = s->run("main", std::vector<Tensor>{f32({2}, {10, 20}), Tensor::scalar_i64(98)});
+  EXPECT_EQ(out.error().code, Code::kAssertDims);  // 100 elements, where the symbol ends at 99
+  SessionOptions small;
+  small.max_bytes = 512;
+  out = must_open(must_load(growing()), small)->run("main", std::vector<Tensor>{f32({2}, {10, 20}), Tensor::scalar_i64(90)});
+  EXPECT_EQ(out.error().code, Code::kLimit);
+}
+
+// The plan's verification cannot compare a room with what is read of it; the run does.
+TEST(Session, RoomsAreAsLargeAsTheirReadersSay) {
+  for (const auto& [from, to] : {std::pair{"room @7 (b1) dims [4*s1+4]", "room @7 (b1) dims [4]"},
+                                 {"room @1 (b0) dims [4*s1]", "room @1 (b0) dims [1]"},
+                                 {"append @10 (b4, b5) dims [4]", "append @10 (b4, b5) dims [400]"},
+                                 {"append @10 (b4, b5) dims [4]", "append @10 (b4, b5) dims [s1-99]"},
+                                 {"copy @18 (b5, r1) dims [4*s3]", "copy @18 (b5, r1) dims [4*s3+4]"}}) {
+    TestProgram p = growing();
+    p.plan.replace(p.plan.find(from), std::string_view(from).size(), to);
+    std::vector<float> x(40, 1);
+    auto out = must_open(must_load(p))->run("main", std::vector<Tensor>{f32({40}, x), Tensor::scalar_i64(3)});
+    ASSERT_FALSE(out.ok()) << to;
+    EXPECT_EQ(out.error().code, Code::kInvalidIr) << out.error().str();
+  }
+}
+
 // The `past` axis is bounded: [past, 2] laid out for 8 rows; transposed it is an inner axis: [2, past].
 TestProgram bounded() {
   TestProgram p;
