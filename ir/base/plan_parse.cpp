@@ -8,7 +8,12 @@
 namespace nnc {
 namespace {
 
-using namespace plan_words;
+using plan_words::kRels;
+using plan_words::kRounds;
+using plan_words::kSpaces;
+using plan_words::kSteps;
+using plan_words::kSymOps;
+using plan_words::kVersion;
 
 constexpr int kMaxDepth = 64;
 
