@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/base/kernel_narrow.h"
 #include "ir/support/text.h"
 
 namespace nnc {
@@ -14,7 +15,7 @@ GroupBody::GroupBody(KernelBuilder& k, const Graph& group, const Target& target)
 Dim GroupBody::dim(const Dim& graph_dim) { return k_.import_dim(g_.symbols(), graph_dim); }
 
 namespace {
-DType storage_dtype(DType t) { return t == DType::kBool ? DType::kU8 : t; }
+DType storage_dtype(DType t) { return t == DType::kBool || is_narrow(t) ? DType::kU8 : t; }
 bool sub_byte(DType t) { return dtype_bits(t) < 8; }
 
 Dim element_extent(KernelBuilder& k, GroupBody& b, const Type& t) {
@@ -29,8 +30,7 @@ BufId GroupBody::declare_input(uint32_t input) {
   auto it = inputs_.find(input);
   if (it != inputs_.end()) return it->second;
   const Type& t = g_.type(g_.inputs()[input]);
-  const DType storage = sub_byte(t.dtype) ? DType::kU8 : storage_dtype(t.dtype);
-  const BufId b = k_.param("in" + std::to_string(input), storage, element_extent(k_, *this, t), Access::kRead);
+  const BufId b = k_.param("in" + std::to_string(input), storage_dtype(t.dtype), element_extent(k_, *this, t), Access::kRead);
   inputs_[input] = b;
   return b;
 }
@@ -201,11 +201,8 @@ Expr GroupBody::load_flat(BufId b, DType dtype, const Coord& flat, Expr mask) {
     const int bits = dtype_bits(dtype), per = 8 / bits;
     const Expr byte = k_.load(b, k_.floordiv(index, k_.index(per)), 1, o);
     const Expr shift = k_.convert(k_.mul(k_.floormod(index, k_.index(per)), k_.index(bits)), DType::kU8);
-    Expr v = k_.binary(ExprOp::kShr, byte, shift);
-    v = k_.binary(ExprOp::kAnd, v, k_.constant(DType::kU8, (1 << bits) - 1));
-    if (!is_signed_int(dtype)) return v;
-    const Expr sign = k_.constant(DType::kU8, 1 << (bits - 1));
-    return k_.cast(ExprOp::kCastBits, k_.sub(k_.binary(ExprOp::kXor, v, sign), sign), KType::of(DType::kI8));
+    const Expr v = k_.binary(ExprOp::kShr, byte, shift);
+    return narrow_value(k_, k_.binary(ExprOp::kAnd, v, k_.constant(DType::kU8, (1 << bits) - 1)), dtype);
   }
   return to_compute(k_.load(b, index, lane ? lanes_ : 1, o), dtype);
 }
@@ -218,6 +215,7 @@ void GroupBody::store_output(uint32_t o, const Coords& coords, Expr value, Expr 
 }
 
 void GroupBody::store_flat(BufId b, DType dtype, const Coord& flat, Expr value, Expr mask, bool nt) {
+  NNC_CHECK(!sub_byte(dtype), "elements that share a byte are stored by the packed skeleton");
   bool lane = false;
   for (const CoordTerm& t : flat.terms) {
     if (t.axis != kLaneAxis) continue;
@@ -238,6 +236,7 @@ void GroupBody::store_flat(BufId b, DType dtype, const Coord& flat, Expr value, 
 Expr GroupBody::to_compute(Expr stored, DType dtype) {
   const int n = k_.lanes(stored);
   if (dtype == DType::kBool) return k_.cast(ExprOp::kCastMask, stored, KType::mask(n));
+  if (is_narrow(dtype)) return narrow_value(k_, stored, dtype);
   if (compute_dtype(dtype) != dtype) return k_.cast(ExprOp::kCastEven, stored, KType::of(compute_dtype(dtype), n));
   return stored;
 }
@@ -245,12 +244,14 @@ Expr GroupBody::to_compute(Expr stored, DType dtype) {
 Expr GroupBody::to_storage(Expr value, DType dtype) {
   const int n = k_.lanes(value);
   if (dtype == DType::kBool) return k_.cast(ExprOp::kCastMask, value, KType::of(DType::kU8, n));
+  if (is_narrow(dtype)) return narrow_code(k_, value, dtype);
   if (compute_dtype(dtype) != dtype) return k_.cast(ExprOp::kCastEven, value, KType::of(dtype, n));
   return value;
 }
 
+// Only casts and moves make narrow values (check_dtypes in lower.cpp), rounded as their attributes say.
 Expr GroupBody::round_value(Expr value, DType dtype) {
-  if (compute_dtype(dtype) == dtype || dtype == DType::kBool) return value;
+  if (compute_dtype(dtype) == dtype || dtype == DType::kBool || is_narrow(dtype)) return value;
   return to_compute(to_storage(value, dtype), dtype);
 }
 

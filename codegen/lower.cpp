@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "codegen/skeletons.h"
+#include "ir/base/kernel_narrow.h"
 #include "ir/base/kernel_rules.h"
 #include "ir/support/text.h"
 
@@ -102,15 +103,20 @@ const Node* find_hero(const Graph& g) {
   return fold;
 }
 
-bool kernels_hold(DType t) { return buffer_elem_ok(t) && !(is_float(t) && dtype_bits(t) == 8); }
+// Narrow types are cast and moved, nothing else.
+bool kernels_hold(DType t, const Node& node) {
+  if (!is_narrow(t)) return buffer_elem_ok(t);
+  return node.kind == OpKind::kCast || node.def().lowering == Lowering::kMap || node.def().lowering == Lowering::kSource;
+}
 
 Status check_dtypes(const Graph& g) {
   for (NodeId n : g.order()) {
     const Node& node = g.node(n);
     const auto check = [&](ValueId v) -> Status {
       const Type& t = g.type(v);
-      if (!t.is_tensor() || kernels_hold(t.dtype)) return {};
-      return Error(Code::kUnsupportedOp, cat("no kernel holds elements of type ", dtype_name(t.dtype), " yet"))
+      if (!t.is_tensor() || kernels_hold(t.dtype, node)) return {};
+      return Error(Code::kUnsupportedOp,
+                   cat("no kernel computes with elements of type ", dtype_name(t.dtype), is_narrow(t.dtype) ? "; cast them before" : ""))
           .at({g.module().loc_str(node.loc), std::string(node.def().name), "", "", -1, 0, 0});
     };
     for (ValueId v : node.operands)
@@ -124,6 +130,8 @@ Status check_dtypes(const Graph& g) {
 Result<LoweredGroup> lower_group(const Graph& group, const Target& target, const LowerOptions& options) {
   NNC_TRY(check_dtypes(group));
   const Node* hero = find_hero(group);
+  for (ValueId v : group.outputs())
+    if (!hero && dtype_bits(group.type(v).dtype) < 8) return lower_packed(group, target, options);
   if (!hero) return lower_pointwise(group, target, options);
   switch (hero->kind) {
     case OpKind::kMatMul: return lower_contraction(group, target, options);

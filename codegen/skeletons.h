@@ -7,6 +7,7 @@
 namespace nnc {
 
 Result<LoweredGroup> lower_pointwise(const Graph& group, const Target& target, const LowerOptions& options);
+Result<LoweredGroup> lower_packed(const Graph& group, const Target& target, const LowerOptions& options);       // types below one byte
 Result<LoweredGroup> lower_fold(const Graph& group, const Target& target, const LowerOptions& options);         // rows and columns
 Result<LoweredGroup> lower_contraction(const Graph& group, const Target& target, const LowerOptions& options);  // GEMM, small M
 Result<LoweredGroup> lower_convolution(const Graph& group, const Target& target,

@@ -200,7 +200,13 @@ inline DType compute_dtype(DType t) {
     case DType::kF8E4M3FN:
     case DType::kF8E4M3FNUZ:
     case DType::kF8E5M2:
-    case DType::kF8E5M2FNUZ: return DType::kF32;
+    case DType::kF8E5M2FNUZ:
+    case DType::kF8E8M0:
+    case DType::kF4E2M1: return DType::kF32;
+    case DType::kI2:
+    case DType::kI4: return DType::kI8;
+    case DType::kU2:
+    case DType::kU4: return DType::kU8;
     default: return t;
   }
 }

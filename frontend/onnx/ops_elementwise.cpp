@@ -1,6 +1,7 @@
 // Elementwise operators, casts, and chains of them (Sum, Mean, Min, Max of many).
 
 #include "frontend/onnx/context.h"
+#include "frontend/onnx/numpy_random.h"
 #include "frontend/onnx/op_helpers.h"
 #include "ir/support/text.h"
 
@@ -102,13 +103,52 @@ Status dropout_attribute(NodeContext& c) {
   return dropout_as_identity(c);
 }
 
+// Training with a seed drops the same elements in every run: those of the reference implementation, found here.
+Status dropout_seeded(NodeContext& c) {
+  constexpr int64_t kMostElements = 1 << 20;
+  if (!c.has_attr("seed"))
+    return c.unsupported(
+        "dropout in training mode without a seed: its random stream is not defined by the standard; give the attribute seed");
+  const auto seed = static_cast<uint32_t>(c.i("seed", 0));
+  std::vector<int64_t> dims;
+  int64_t count = 1;
+  for (const Dim& d : c.shape(0)) {
+    if (!d.is_const())
+      return Error(Code::kNeedDims,
+                   cat("dropout in training mode draws a number for each element: the extent ", c.symbols().pretty(d), " must be known"))
+          .with("  try: --dim NAME=VALUE");
+    dims.push_back(d.constant());
+    if (d.constant() > kMostElements || (count *= d.constant()) > kMostElements)
+      return c.unsupported(cat("dropout in training mode with a seed over more than ", kMostElements, " elements"));
+  }
+  Tensor drawn(DType::kF64, dims);
+  NumpyRandom random(seed);
+  for (int64_t k = 0; k < count; ++k) store_f64(DType::kF64, drawn.data(), k, random.uniform());
+  Builder& b = c.b();
+  NNC_ASSIGN(ValueId ratio, c.has(1) ? as_scalar(c, c.in(1)) : b.scalar(DType::kF32, 0.5));
+  NNC_ASSIGN(const ValueId numbers, b.constant(std::move(drawn)));
+  NNC_ASSIGN(const ValueId limit, b.cast(ratio, DType::kF64));
+  NNC_ASSIGN(const ValueId dropped, b.binary(OpKind::kLess, numbers, limit));
+  NNC_ASSIGN(const ValueId kept, b.unary(OpKind::kNot, dropped));
+  NNC_ASSIGN(ratio, b.cast(ratio, c.dtype(0)));
+  NNC_ASSIGN(const ValueId one, b.scalar(c.dtype(0), 1));
+  NNC_ASSIGN(const ValueId zero, b.scalar(c.dtype(0), 0));
+  NNC_ASSIGN(const ValueId rest, b.binary(OpKind::kSub, one, ratio));
+  NNC_ASSIGN(const ValueId scale, b.unary(OpKind::kReciprocal, rest));
+  NNC_ASSIGN(const ValueId scaled, b.binary(OpKind::kMul, c.in(0), scale));
+  NNC_ASSIGN(const ValueId y, b.op(OpKind::kWhere, {kept, scaled, zero}));
+  c.out(0, y);
+  if (c.wants(1)) c.out(1, kept);
+  return {};
+}
+
 Status dropout_inputs(NodeContext& c) {
   c.ignore_attr("seed");
   if (c.has(2)) {
     NNC_ASSIGN(const bool training, known_flag(c, 2, "training_mode"));
     bool keeps_all = false;
     if (const Tensor* ratio = c.constant(1)) keeps_all = ratio->count() == 1 && ratio->f64(0) == 0;
-    if (training && !keeps_all) return c.unsupported("dropout in training mode: its random stream is not defined by the standard");
+    if (training && !keeps_all) return dropout_seeded(c);
   }
   return dropout_as_identity(c);
 }

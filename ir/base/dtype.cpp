@@ -71,16 +71,7 @@ const Row& row(DType t) {
   return kRows[size_t(t)];
 }
 
-// A binary float format of at most 16 bits. Codes between `max_finite` + 1 and the end of the magnitude range are inf or NaN.
-struct Format {
-  int exponent_bits, mantissa_bits, bias;
-  uint16_t max_finite;    // largest finite magnitude code
-  int16_t inf;            // magnitude code, -1: the format has none
-  int32_t nan;            // code (magnitude, or the whole code of the fnuz types), -1: the format has none
-  bool is_unsigned_zero;  // fnuz: no -0, its code is the only NaN
-  bool saturates;         // honours Overflow; the 16-bit types always go to infinity
-  constexpr int bits() const { return 1 + exponent_bits + mantissa_bits; }
-};
+using Format = FloatFormat;
 constexpr Format kHalf{5, 10, 15, 0x7bff, 0x7c00, 0x7e00, false, false};
 constexpr Format kBrain{8, 7, 127, 0x7f7f, 0x7f80, 0x7fc0, false, false};
 constexpr Format kE4M3FN{4, 3, 7, 0x7e, -1, 0x7f, false, true};
@@ -195,6 +186,19 @@ int64_t saturate_to_int(DType t, double v) {
 }
 
 }  // namespace
+
+const FloatFormat& float_format(DType t) {
+  switch (t) {
+    case DType::kF16: return kHalf;
+    case DType::kBF16: return kBrain;
+    case DType::kF8E4M3FN: return kE4M3FN;
+    case DType::kF8E4M3FNUZ: return kE4M3FNUZ;
+    case DType::kF8E5M2: return kE5M2;
+    case DType::kF8E5M2FNUZ: return kE5M2FNUZ;
+    case DType::kF4E2M1: return kE2M1;
+    default: NNC_CHECK(false, "the format of a type that is no narrow float");
+  }
+}
 
 std::string_view dtype_name(DType t) { return row(t).name; }
 

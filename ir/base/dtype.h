@@ -71,6 +71,18 @@ void store_u64(DType t, void* data, int64_t index, uint64_t v);
 double round_to(DType t, double v);
 int64_t wrap_int(DType t, int64_t v);  // v modulo the width of integer type t, sign- or zero-extended; bool: v != 0
 
+// A binary float format of at most 16 bits, as codes. Magnitudes between `max_finite` + 1 and the end of the range are inf or NaN.
+struct FloatFormat {
+  int exponent_bits, mantissa_bits, bias;
+  uint16_t max_finite;    // largest finite magnitude
+  int16_t inf;            // magnitude, -1: the format has none
+  int32_t nan;            // magnitude, or the whole code of the fnuz types; -1: the format has none
+  bool is_unsigned_zero;  // fnuz: no -0, its code is the only NaN
+  bool saturates;         // honours Overflow; the 16-bit types always go to infinity
+  constexpr int bits() const { return 1 + exponent_bits + mantissa_bits; }
+};
+const FloatFormat& float_format(DType t);  // f16, bf16, f8 without e8m0, f4
+
 uint16_t f32_to_f16(float v);
 float f16_to_f32(uint16_t bits);
 uint16_t f32_to_bf16(float v);

@@ -1,3 +1,4 @@
+#include "ir/base/kernel_narrow.h"
 #include "ir/ops/body_util.h"
 
 namespace nnc {
@@ -73,6 +74,14 @@ void body_unary(BodyContext& c) { c.result = unary(c, c.args[0]); }
 
 void body_cast(BodyContext& c) {
   const DType to = c.result_type().dtype, computed = compute_dtype(to);
+  if (is_narrow(to)) {
+    const std::string_view mode = c.node.s("round_mode");
+    c.result = cast_narrow(c.k(), c.args[0], to, c.node.i("saturate") != 0 ? Overflow::kSaturate : Overflow::kInf,
+                           mode == "up"     ? ScaleRound::kUp
+                           : mode == "down" ? ScaleRound::kDown
+                                            : ScaleRound::kNearest);
+    return;
+  }
   // Through the stored type where it is narrower, so that the value is rounded once.
   c.result = to == computed || computed != DType::kF32 || dtype_bits(to) < 16 ? c.k().convert(c.args[0], computed)
                                                                               : c.k().convert(c.k().convert(c.args[0], to), computed);

@@ -122,6 +122,11 @@ bool Fusion::may_join(size_t a, size_t b) const {
     return false;
   };
   if (a == b) return true;
+  // What is stored in parts of bytes is made by a kernel of its own.
+  for (size_t u : {a, b})
+    for (NodeId n : units_[u].nodes)
+      for (ValueId r : g.node(n).results)
+        if (g.type(r).is_tensor() && dtype_bits(g.type(r).dtype) < 8 && g.type(r).dtype != DType::kString) return false;
   constexpr size_t kMostNodes = 64, kMostInputs = 24;
   if (units_[a].nodes.size() + units_[b].nodes.size() > kMostNodes) return false;
   if (inputs(a).size() + inputs(b).size() > kMostInputs) return false;

@@ -126,7 +126,12 @@ def bring_zoo():
 def node_tests(*targets):
     def check():
         figures, ok = [], True
+        done = run([PYTHON, "tests/conformance/scope.py", "--cache", CACHE, "--check"])
+        if done.returncode != 0:
+            return ("FAIL", last_line(done.stdout + done.stderr))
         for target in targets:
+            if target.endswith("v4") and "avx512f" not in pathlib.Path("/proc/cpuinfo").read_text():
+                return ("NOT RUN", f"{'; '.join(figures)}; {target}: this machine has no AVX-512")
             done = run([build_dir() / "bin" / "node_runner", *(["--target", target] if target else [])], 7200)
             ok = ok and done.returncode == 0
             figures.append(f"{target or 'eval'}: {last_line(done.stdout)}")
@@ -230,7 +235,7 @@ POINTS = [
     Point("2.zoo", "gate", "zoo graphs likewise: error against eval in f64 on every device, saved artifacts",
           all_of(script("tests/models/errors.py", "zoo", before=bring_zoo), script("tests/models/saved.py", "zoo"))),
     Point("2.count", "gate", "MiniLM <= 10 kernels a layer, ResNet-18 <= 1.5 per Conv on cpu", kernels_per_layer),
-    Point("3", "gate", "ONNX node tests in scope: unsupported = 0, wrong = 0 on all devices; the rest end in 'unsupported'", node_tests("", "cpu:vm", "cpu:x86-64-v3")),
+    Point("3", "gate", "ONNX node tests in scope: unsupported = 0, wrong = 0 on all devices; the rest end in 'unsupported'", node_tests("", "cpu:vm", "cpu:x86-64-v3", "cuda-emu:sm_90", "cpu:x86-64-v4")),
     Point("4.fuzz", "gate", "2,000 random graphs agree on eval, cpu -O0 -O1 -O2 and cuda-emu; NVRTC on 200"),
     Point("4.mutants", "gate", "planted miscompiles: all but one found"),
     Point("5.nnb", "gate", "every truncation and bit flip of a small artifact", gtest("test_codegen", "Artifact*", 8)),

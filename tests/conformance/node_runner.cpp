@@ -1,11 +1,14 @@
 // ONNX's public node tests through importer, verifier and either the reference interpreter or, with a target, compiler and session. One
 // line per test, `pass`, `wrong`, `disputed` (the expectation is), `deferred` or `out_of_scope` (refused, and
-// tests/conformance/deferred.tsv names it), `unsupported` (refused and not named), `crash` or `error` with the reason, then the counts.
-// `node_runner [PART-OF-NAME ...] [--target T] [--level N] [--only STATUS] [--values never|needed|always] [--corpus node] [--text]`
+// tests/conformance/deferred.tsv names it), `unsupported` (refused and not named), `crash` or `error` with the reason, then the counts: of
+// the tests whose operators are all in scope (tests/conformance/scope.tsv), and of the others.
+// `node_runner [PART-OF-NAME ...] [--target T] [--level N] [--only STATUS] [--values never|needed|always] [--corpus node] [--text]
+//              [--sample COUNT]`
 //
 // Inputs that decide structure (axes, repeats) are given to the importer as values of a profile where it asks for them, as `nnc run` does;
 // `always` gives all small integer inputs. `error` is a model that was refused for another reason than a missing operator. Whatever is
-// neither passed, disputed nor named in the list is a failure: exit code 1.
+// neither passed, disputed nor named in the list is a failure: exit code 1. So is a refused operator in scope, or more deferred tests there
+// than agreed. `--sample` takes that many tests, always the same.
 
 #include <algorithm>
 #include <cmath>
@@ -14,10 +17,13 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <random>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "frontend/onnx/importer.h"
+#include "frontend/onnx/model.h"
 #include "frontend/onnx/tensor.h"
 #include "ir/eval.h"
 #include "ir/support/file.h"
@@ -34,11 +40,13 @@ using test::CompiledBatch;
 
 constexpr int64_t kMaxFile = int64_t(1) << 30;
 constexpr int64_t kMaxValueElements = 64;
+constexpr int kMostDeferred = 110;  // of the tests in scope
 
 struct Options {
   std::vector<std::string> parts;
   std::string only, values = "needed", corpus = "node", target;
   int level = 2;
+  size_t sample = 0;
   bool text = false;
 };
 struct Outcome {
@@ -186,18 +194,86 @@ struct Deferred {
   }
 };
 
-Result<Deferred> read_deferred() {
+// Rows of a table beside this file, without its head.
+Result<std::vector<std::vector<std::string>>> read_table(std::string_view name, size_t columns) {
   const char* source = std::getenv("NNC_SOURCE_DIR");
-  NNC_ASSIGN(const Bytes bytes, read_file(cat(source != nullptr ? source : ".", "/tests/conformance/deferred.tsv"), kMaxFile));
-  Deferred d;
+  NNC_ASSIGN(const Bytes bytes, read_file(cat(source != nullptr ? source : ".", "/tests/conformance/", name), kMaxFile));
+  std::vector<std::vector<std::string>> rows;
   for (const std::string_view line : split(text_of(bytes), '\n')) {
     const auto fields = split(line, '\t');
-    if (fields.size() < 3) continue;
-    if (fields[0] == "test") d.tests[std::string(fields[1])] = std::string(fields[2]);
-    if (fields[0] == "operator") d.operators[std::string(fields[1])] = std::string(fields[2]);
+    if (fields.size() == columns) rows.emplace_back(fields.begin(), fields.end());
   }
+  if (rows.size() < 2) return Error(Code::kInvalidData, cat("tests/conformance/", name, " has no rows"));
+  rows.erase(rows.begin());
+  return rows;
+}
+
+Result<Deferred> read_deferred() {
+  NNC_ASSIGN(const auto rows, read_table("deferred.tsv", 3));
+  Deferred d;
+  for (const auto& row : rows) (row[0] == "test" ? d.tests : d.operators)[row[1]] = row[2];
   return d;
 }
+
+// tests/conformance/scope.tsv, and whether a test has operators of it alone.
+class OperatorScope {
+ public:
+  static Result<OperatorScope> read() {
+    NNC_ASSIGN(const auto rows, read_table("scope.tsv", 2));
+    OperatorScope s;
+    for (const auto& row : rows) s.operators_.insert(row[0]);
+    return s;
+  }
+  bool holds(const std::string& folder) const {
+    auto file = read_file(cat(folder, "/model.onnx"), kMaxFile);
+    if (!file.ok()) return true;
+    Budget budget;
+    auto model = onnx::read_model(*file, budget);
+    if (!model.ok() || !model->graph) return true;
+    return holds(model->graph->nodes) &&
+           std::ranges::all_of(model->functions, [&](const onnx::FunctionProto& f) { return holds(f.nodes); });
+  }
+
+ private:
+  bool holds(const std::vector<onnx::NodeProto>& nodes) const {
+    return std::ranges::all_of(nodes, [&](const onnx::NodeProto& n) {
+      const bool ours = n.domain.empty() || n.domain == "ai.onnx";
+      return ours && operators_.count(std::string(n.op_type)) > 0 &&
+             std::ranges::all_of(n.attributes, [&](const onnx::AttributeProto& a) { return !a.g || holds(a.g->nodes); });
+    });
+  }
+  std::set<std::string> operators_;
+};
+
+// What was counted, in and beyond the scope.
+class Counts {
+ public:
+  void add(bool in_scope, const std::string& status) { ++of_[in_scope ? 0 : 1][status]; }
+  // The last line is the figure.
+  int print() const {
+    int failures = 0;
+    std::string line;
+    for (size_t k = 0; k < 2; ++k) {
+      int all = 0, bad = 0, deferred = 0;
+      std::string parts;
+      for (const auto& [status, n] : of_[k]) {
+        all += n;
+        const bool refused = status == "out_of_scope" && k == 0;
+        if (status == "deferred") deferred = n;
+        if (refused || (status != "pass" && status != "disputed" && status != "deferred" && status != "out_of_scope")) bad += n;
+        append(parts, parts.empty() ? "" : ", ", n, " ", status == "out_of_scope" ? "unsupported" : status);
+      }
+      if (k == 0 && deferred > kMostDeferred) bad += deferred - kMostDeferred;
+      failures += bad;
+      append(line, k == 0 ? "in scope " : "; beyond ", all, ": ", parts);
+    }
+    std::printf("%s; %d failed\n", line.c_str(), failures);
+    return failures;
+  }
+
+ private:
+  std::map<std::string, int> of_[2];
+};
 
 // A slice in a child: all modules are compiled, then all kernels together, then each runs. Where the common compilation fails, each test
 // has its own.
@@ -275,6 +351,8 @@ int main(int argc, char** argv) {
       options.target = next();
     else if (arg == "--level")
       options.level = std::atoi(next().c_str());
+    else if (arg == "--sample")
+      options.sample = static_cast<size_t>(std::max(0, std::atoi(next().c_str())));
     else if (arg == "--text")
       options.text = true;
     else
@@ -299,7 +377,17 @@ int main(int argc, char** argv) {
         std::ranges::any_of(options.parts, [&](const std::string& p) { return t.name.find(p) != std::string::npos; }))
       names.push_back(t.name);
   }
-  std::map<std::string, int> counts;
+  if (options.sample > 0 && options.sample < names.size()) {
+    std::shuffle(names.begin(), names.end(), std::mt19937(1));
+    names.resize(options.sample);
+    std::sort(names.begin(), names.end());
+  }
+  const auto scope = OperatorScope::read();
+  if (!scope.ok()) {
+    std::fprintf(stderr, "%s\n", scope.error().str().c_str());
+    return 2;
+  }
+  Counts counts;
   const auto work = [&](const std::vector<size_t>& items, const test::ItemReporter& report) {
     std::vector<Prepared> slice(items.size());
     for (size_t k = 0; k < items.size(); ++k) {
@@ -310,15 +398,10 @@ int main(int argc, char** argv) {
     run_slice(slice, options, *deferred, report);
   };
   test::run_isolated(names.size(), {}, work, [&](size_t item, const test::ItemResult& r) {
-    ++counts[r.status];
+    counts.add(scope->holds(cat(root, "/", names[item])), r.status);
     if (options.only.empty() || options.only == r.status)
       std::printf("%-12s %s%s%s\n", r.status.c_str(), names[item].c_str(), r.reason.empty() ? "" : "  ", r.reason.c_str());
     std::fflush(stdout);
   });
-  int failures = 0;
-  for (const auto& [status, n] : counts) {
-    std::printf("%s %d\n", status.c_str(), n);
-    if (status != "pass" && status != "disputed" && status != "deferred" && status != "out_of_scope") failures += n;
-  }
-  return failures == 0 ? 0 : 1;
+  return counts.print() == 0 ? 0 : 1;
 }
