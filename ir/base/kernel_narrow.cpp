@@ -52,7 +52,7 @@ Expr encode(const Bits& b, Expr value, const FloatFormat& f, Overflow overflow) 
   const int sign_at = f.bits() - 1, smallest = 127 + 1 - f.bias;
   const Expr bits = b.from(value), absolute = b.both(bits, 0x7fffffff);
   const Expr exponent = k.min(k.max(b.shr(absolute, 23), b.of(static_cast<uint64_t>(smallest))), b.of(254));
-  const Expr per_unit = b.to_float(b.shl(k.sub(b.of(static_cast<uint64_t>(254 + f.mantissa_bits)), exponent), 23));
+  const Expr per_unit = b.to_float(b.shl(k.sub(b.of(uint64_t{254} + static_cast<uint64_t>(f.mantissa_bits)), exponent), 23));
   const Expr units = k.unary(ExprOp::kRoundEven, k.mul(b.to_float(absolute), per_unit));
   // A carry out of the mantissa steps into the next exponent.
   const Expr whole = k.cast(ExprOp::kCastBits, k.convert(units, DType::kI32), KType::of(DType::kU32, b.lanes));
