@@ -122,10 +122,10 @@ std::vector<GraphPicture> picture_graphs(const Module& module, const Target& tar
 Result<std::vector<MemoryPicture>> picture_memory(const Program& program) {
   std::vector<MemoryPicture> out;
   for (const PlanEntry& e : program.entries) {
-    for (uint32_t s = 0; s < e.segments.size(); ++s) {
+    for (uint32_t s = 0; s < segment_count(e); ++s) {
       NNC_ASSIGN(const PackedSegment packed, pack_segment(program, e, s));
       MemoryPicture p;
-      p.title = cat(e.name, e.profile.empty() ? "" : cat(" profile ", e.profile), e.segments.size() > 1 ? cat(" segment ", s) : "");
+      p.title = cat(e.name, e.profile.empty() ? "" : cat(" profile ", e.profile), segment_count(e) > 1 ? cat(" segment ", s) : "");
       p.peak = packed.packing.peak;
       p.lower_bound = packed.packing.lower_bound;
       for (size_t k = 0; k < packed.buffers.size(); ++k) {
