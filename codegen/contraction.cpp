@@ -91,6 +91,12 @@ void TileProduct::rows(Expr begin, Expr end, Expr panel, int panels, bool masked
   k.for_("t", k.index(0), main, 1, [&](Expr t) { tile(k.let("m", k.add(begin, k.mul(t, k.index(r)))), r, panel, panels, masked); });
   if (s.divisible(m_, r) == Ternary::kYes) return;
   Expr at = k.let("rest", k.add(begin, k.mul(main, k.index(r))));
+  // Blocks are whole tiles, so what remains of a known extent is the same wherever it remains.
+  if (m_.is_const()) {
+    const int rest = static_cast<int>(m_.constant() % r);
+    k.if_(k.le(k.add(at, k.index(rest)), end), [&] { tile(at, rest, panel, panels, masked); });
+    return;
+  }
   if (r > 4) {
     const Expr fours = k.let("fours", k.floordiv(k.sub(end, at), k.index(4)));
     k.for_("t", k.index(0), fours, 1, [&](Expr t) { tile(k.let("m", k.add(at, k.mul(t, k.index(4)))), 4, panel, panels, masked); });
@@ -116,20 +122,20 @@ Expr TileProduct::right(const DepthStep& d, Expr at, int64_t offset, Expr) {
   return k.convert(body.to_compute(k.load(right_, index, x_.lanes), right_type_), acc_);
 }
 
-void TileProduct::depth_loop(Expr begin, Expr end, const Dim& extent, const std::function<void(Expr)>& round) {
+void TileProduct::depth_loop(Expr begin, Expr end, const Dim& extent, const std::function<void(Expr)>& round, bool unroll) {
   SymbolTable& s = k.symbols();
   const int64_t part = part_length(x_.rows, depth_);
   if (!end_part_) {
-    k.for_("p", begin, end, 1, round);
+    k.for_("p", begin, end, 1, round, unroll);
     return;
   }
   if (s.at_most(extent, part) == Ternary::kYes) {
-    k.for_("p", begin, end, 1, round);
+    k.for_("p", begin, end, 1, round, unroll);
     end_part_();
     return;
   }
   k.for_("q", begin, end, part, [&](Expr q) {
-    k.for_("p", q, k.let("qe", k.min(k.add(q, k.index(part)), end)), 1, round);
+    k.for_("p", q, k.let("qe", k.min(k.add(q, k.index(part)), end)), 1, round, unroll);
     end_part_();
   });
 }

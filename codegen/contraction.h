@@ -48,7 +48,7 @@ class TileProduct {
   // The inner dimension, innermost loop last: that one is depth_loop.
   virtual void walk_depth(const std::function<void(const DepthStep&)>& step) = 0;
   // for p in [begin, end), at most `extent` rounds, in parts.
-  void depth_loop(Expr begin, Expr end, const Dim& extent, const std::function<void(Expr)>& round);
+  void depth_loop(Expr begin, Expr end, const Dim& extent, const std::function<void(Expr)>& round, bool unroll = false);
   // The left operand's element of the row at hand (axis row_axis()), compute type, x1.
   virtual Expr left(const DepthStep& d) = 0;
   // `lanes` columns of the right operand at `offset` within the panel that begins at `at`, of the accumulator's type.

@@ -35,6 +35,8 @@ class CpuDialect : public Dialect {
   bool operators_on(const KType& t) const override { return !(t.kind == KType::kElem && storage_only(t.elem)) && !small_int(t); }
   bool counts_lanes() const override { return true; }
   std::string barrier(Scope) const override { return ";"; }
+  // Four rounds at a time: what a round costs beside its arithmetic is 5 % of a product.
+  std::string unroll() const override { return "_Pragma(\"GCC unroll 4\")"; }
   std::string alloc(const Kernel&, const KBuffer& b, const std::string& name) const override {
     return cat("alignas(", b.align, ") ", scalar_name(b.elem), " ", name, "[", dim_text(b.extent), "];");
   }

@@ -210,7 +210,12 @@ class Product : public TileProduct {
   }
   Coord depth_coord(const DepthStep& d) { return body.opaque(d.vars[0], 0, k.symbols().sub(depth_, 1)); }
   void walk_depth(const std::function<void(const DepthStep&)>& step) override {
-    depth_loop(k.index(0), k.dim(depth_), depth_, [&](Expr p) { step({p, {p}}); });
+    depth_loop(
+        k.index(0), k.dim(depth_), depth_,
+        [&](Expr p) {
+          step({p, {p}});
+        },
+        true);
   }
   Expr left(const DepthStep& d) override { return body.emit(f_.a, left_coords(body, f_, body.axis(row_axis()), depth_coord(d), depth_)); }
   Expr right(const DepthStep& d, Expr at, int64_t offset, Expr mask) override {
