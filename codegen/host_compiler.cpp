@@ -1,5 +1,6 @@
 #include "codegen/host_compiler.h"
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <optional>
@@ -135,6 +136,8 @@ Result<std::vector<Bytes>> compile_cpu_units(const std::vector<CompileUnit>& uni
     else
       missing.push_back(i);
   }
+  // The longest first, so that no process is left with one while the others have nothing to do.
+  std::stable_sort(missing.begin(), missing.end(), [&](size_t a, size_t b) { return units[a].source.size() > units[b].source.size(); });
   std::atomic<size_t> next{0}, done{units.size() - missing.size()};
   if (options.progress) options.progress(done, units.size());
   std::vector<std::optional<Error>> errors(units.size());

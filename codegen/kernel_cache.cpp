@@ -37,7 +37,7 @@ void KernelCache::store(const std::string& key, ByteView bytes) const {
   const Digest digest = sha256(bytes);
   Bytes entry(digest.bytes.begin(), digest.bytes.end());
   entry.insert(entry.end(), bytes.begin(), bytes.end());
-  (void)write_file_atomic(folder_ + "/" + key, entry, 0600);
+  (void)write_file_atomic(folder_ + "/" + key, entry, 0600, /*durable=*/false);
 }
 
 }  // namespace nnc

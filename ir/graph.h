@@ -6,6 +6,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -171,7 +172,8 @@ class Module {
   // Equal tensors (dtype, dims, bytes) get one id.
   ConstId add_constant(Tensor t);
   const Tensor& constant(ConstId id) const { return constants_[id].tensor; }
-  const Digest& constant_hash(ConstId id) const { return constants_[id].hash; }
+  // Made when it is first asked for: weights that are packed are never named by theirs. For one thread at a time.
+  const Digest& constant_hash(ConstId id) const;
   size_t constant_count() const { return constants_.size(); }
 
   LocId add_loc(Loc loc);
@@ -190,10 +192,10 @@ class Module {
  private:
   struct Constant {
     Tensor tensor;
-    Digest hash;
+    mutable std::optional<Digest> hash;
   };
   IdVec<ConstId, Constant> constants_;
-  std::map<Digest, ConstId> constant_ids_;
+  std::multimap<uint64_t, ConstId> constant_ids_;  // by a sample of their bytes
   IdVec<LocId, Loc> locs_;
   std::map<Loc, LocId> loc_ids_;
 };

@@ -5,14 +5,33 @@
 
 namespace nnc {
 
+namespace {
+// Of dtype, extents and a few kilobytes from all over the tensor: equal tensors have equal samples, and few others do.
+uint64_t sample(const Tensor& t) {
+  constexpr size_t kPiece = 256, kPieces = 16;
+  uint64_t h = hash64(cat(dtype_name(t.dtype()), "[", join(t.dims(), ",", [](int64_t d) { return d; }), "]"));
+  for (const std::string& s : t.strings()) h = hash64(s, h);
+  const ByteView bytes(static_cast<const uint8_t*>(t.data()), t.bytes());
+  if (bytes.size() <= kPiece * kPieces) return hash64(bytes, h);
+  for (size_t k = 0; k < kPieces; ++k) h = hash64(bytes.subspan((bytes.size() - kPiece) / (kPieces - 1) * k, kPiece), h);
+  return h;
+}
+}  // namespace
+
 ConstId Module::add_constant(Tensor t) {
   NNC_CHECK(t.valid(), "constant without a dtype");
-  const Digest hash = tensor_hash(t);
-  const auto it = constant_ids_.find(hash);
-  if (it != constant_ids_.end()) return it->second;
-  const ConstId id = constants_.push({std::move(t), hash});
-  constant_ids_[hash] = id;
+  const uint64_t key = sample(t);
+  for (auto [it, end] = constant_ids_.equal_range(key); it != end; ++it)
+    if (constants_[it->second].tensor.same_bits(t)) return it->second;
+  const ConstId id = constants_.push({std::move(t), std::nullopt});
+  constant_ids_.emplace(key, id);
   return id;
+}
+
+const Digest& Module::constant_hash(ConstId id) const {
+  const Constant& c = constants_[id];
+  if (!c.hash) c.hash = tensor_hash(c.tensor);
+  return *c.hash;
 }
 
 LocId Module::add_loc(Loc loc) {

@@ -99,30 +99,45 @@ size_t element_bytes(const Tensor& t) {
 
 Tensor transposed(const Tensor& t, const std::vector<int64_t>& perm) {
   const size_t rank = perm.size();
-  std::vector<int64_t> strides(rank, 1), dims(rank), step(rank);
+  std::vector<int64_t> strides(rank, 1), dims(rank), step(rank), to_step(rank, 1);
   for (size_t k = rank; k-- > 1;) strides[k - 1] = strides[k] * t.dims()[k];
   for (size_t k = 0; k < rank; ++k) {
     dims[k] = t.dims()[static_cast<size_t>(perm[k])];
     step[k] = strides[static_cast<size_t>(perm[k])];
   }
+  for (size_t k = rank; k-- > 1;) to_step[k - 1] = to_step[k] * dims[k];
   Tensor out(t.dtype(), dims);
-  const int64_t count = out.count();
-  if (count == 0) return out;
+  if (out.count() == 0 || rank == 0) {
+    if (rank == 0) std::memcpy(out.data(), t.data(), t.bytes());
+    return out;
+  }
+  // Squares of the plane of the source's innermost axis and the result's, so that both sides use all of a cache line.
+  constexpr int64_t kSquare = 32;
+  const size_t last = rank - 1;
+  const auto source_last = static_cast<size_t>(std::find(perm.begin(), perm.end(), static_cast<int64_t>(last)) - perm.begin());
+  const int64_t rows = source_last == last ? 1 : dims[source_last], columns = dims[last];
+  std::vector<size_t> outer;
+  for (size_t k = 0; k < last; ++k)
+    if (k != source_last) outer.push_back(k);
   with_element(element_bytes(t), [&](auto zero) {
     using T = decltype(zero);
+    std::vector<int64_t> at(rank, 0);
     const T* from = static_cast<const T*>(t.data());
     T* to = static_cast<T*>(out.data());
-    const int64_t inner = rank == 0 ? 1 : dims[rank - 1], inner_step = rank == 0 ? 0 : step[rank - 1];
-    std::vector<int64_t> at(rank, 0);
-    int64_t offset = 0;
-    for (int64_t done = 0; done < count; done += inner) {
-      for (int64_t i = 0; i < inner; ++i) to[done + i] = from[offset + i * inner_step];
-      for (size_t k = rank < 2 ? 0 : rank - 1; k-- > 0;) {
-        offset += step[k];
-        if (++at[k] < dims[k]) break;
-        offset -= step[k] * dims[k];
-        at[k] = 0;
+    for (;;) {
+      for (int64_t r0 = 0; r0 < rows; r0 += kSquare)
+        for (int64_t c0 = 0; c0 < columns; c0 += kSquare)
+          for (int64_t r = r0; r < std::min(rows, r0 + kSquare); ++r)
+            for (int64_t c = c0; c < std::min(columns, c0 + kSquare); ++c) to[r * to_step[source_last] + c] = from[r + c * step[last]];
+      size_t k = outer.size();
+      for (; k > 0; --k) {
+        const size_t axis = outer[k - 1];
+        from += step[axis], to += to_step[axis];
+        if (++at[axis] < dims[axis]) break;
+        from -= step[axis] * dims[axis], to -= to_step[axis] * dims[axis];
+        at[axis] = 0;
       }
+      if (k == 0) return;
     }
   });
   return out;
@@ -191,7 +206,10 @@ Tensor packed_panels(const Tensor& t, bool transposed) {
         for (int64_t r = 0; r < k; ++r) {
           const T* source = from + r * row + p * kPanelWidth * column;
           T* target = to + r / depth * kPanelWidth * depth + r % depth;
-          for (int64_t c = 0; c < width; ++c) target[c * depth] = source[c * column];
+          if (column == 1 && depth == 1)
+            std::copy_n(source, width, target);
+          else
+            for (int64_t c = 0; c < width; ++c) target[c * depth] = source[c * column];
         }
       }
     }

@@ -1,13 +1,13 @@
 #include "runtime/cpu_device.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <optional>
 
 #include <dlfcn.h>
 
 #include "ir/base/abi.h"
+#include "ir/support/memory.h"
 #include "ir/support/sealed.h"
 #include "ir/support/text.h"
 
@@ -78,19 +78,11 @@ class CpuDevice final : public Device {
 
   Result<void*> allocate(int64_t bytes) override {
     if (bytes < 0 || bytes > kDimMax) return Error(Code::kOutOfMemory, cat("no memory for ", bytes, " bytes on the cpu device"));
-    // Large blocks come from the system as pages that are zero until they are touched. What calloc gave lies before what we give.
-    void* raw = std::calloc(1, static_cast<size_t>(bytes) + 2 * kAlign);
-    if (!raw) return Error(Code::kOutOfMemory, cat("no memory for ", human_bytes(static_cast<uint64_t>(bytes)), " on the cpu device"));
-    char* p = static_cast<char*>(raw) + kAlign;
-    p += -reinterpret_cast<uintptr_t>(p) & (kAlign - 1);
-    std::memcpy(p - sizeof raw, &raw, sizeof raw);
-    return static_cast<void*>(p);
+    void* memory = take_memory(static_cast<size_t>(bytes), true);
+    if (!memory) return Error(Code::kOutOfMemory, cat("no memory for ", human_bytes(static_cast<uint64_t>(bytes)), " on the cpu device"));
+    return memory;
   }
-  void free(void* memory) override {
-    void* raw = nullptr;
-    std::memcpy(&raw, static_cast<char*>(memory) - sizeof raw, sizeof raw);
-    std::free(raw);
-  }
+  void free(void* memory) override { give_memory(memory); }
   Status copy(void* to, const void* from, int64_t bytes) override {
     if (bytes > 0) std::memmove(to, from, static_cast<size_t>(bytes));
     return {};
@@ -126,8 +118,6 @@ class CpuDevice final : public Device {
   Status sync() override { return {}; }
 
  private:
-  static constexpr size_t kAlign = 64;
-
   Result<std::unique_ptr<DeviceModule>> load_native(const ModuleSource& source) {
     NNC_ASSIGN(FileHandle file, sealed_memory_file(source.code, "nnc-kernels"));
     void* handle = dlopen(cat("/proc/self/fd/", file.get()).c_str(), RTLD_NOW | RTLD_LOCAL);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "ir/support/file.h"
 #include "ir/support/text.h"
@@ -97,10 +98,11 @@ Result<ModelFile> open_model(const std::string& path, const Arguments& a, const 
     NNC_ASSIGN(m.interface, artifact_interface(*m.artifact, a.text("entry")));
     return m;
   }
-  NNC_ASSIGN(const Bytes bytes, file.read_all(kMaxModelBytes));
-  auto interface = read_onnx_interface(bytes, limits);
+  NNC_ASSIGN(FileBytes contents, FileBytes::read(file, kMaxModelBytes));
+  auto interface = read_onnx_interface(contents.bytes(), limits);
   if (!interface.ok()) return std::move(interface).error().at(place_of(path));
   m.onnx = std::move(*interface);
+  m.contents = std::move(contents);
   auto args = [](const std::vector<OnnxArg>& from) {
     std::vector<Arg> out;
     for (const OnnxArg& arg : from) out.push_back({arg.name, arg.dtype, arg.is_tensor, arg.has_shape, arg.dims});
@@ -311,8 +313,9 @@ Result<std::unique_ptr<Module>> import_model(const ModelFile& model, const Model
   }
   std::vector<Error> own;
   std::vector<Error>& found = findings != nullptr ? *findings : own;
+  const std::optional<FileBytes> contents = std::exchange(model.contents, std::nullopt);
   console.begin("import", model.path.substr(model.path.rfind('/') + 1));
-  auto module = import_onnx_file(model.path, import, &found);
+  auto module = contents ? import_onnx_file(model.path, *contents, import, &found) : import_onnx_file(model.path, import, &found);
   console.done();
   const bool needs = !module.ok() && std::ranges::any_of(found, [](const Error& e) { return e.code == Code::kNeedDims; });
   if (module.ok() || !needs || !options.profiles.empty()) return module;

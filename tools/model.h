@@ -4,11 +4,13 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "frontend/onnx/importer.h"
+#include "ir/support/file.h"
 #include "runtime/artifact.h"
 #include "tools/console.h"
 #include "tools/options.h"
@@ -33,9 +35,10 @@ std::string type_text(DType dtype, std::span<const int64_t> dims);
 
 struct ModelFile {
   std::string path;
-  OnnxInterface onnx;                        // of an ONNX file
-  std::shared_ptr<const Artifact> artifact;  // or null
-  Interface interface;                       // of an artifact: of the entry asked for
+  OnnxInterface onnx;                         // of an ONNX file
+  mutable std::optional<FileBytes> contents;  // of an ONNX file, until the first import took them
+  std::shared_ptr<const Artifact> artifact;   // or null
+  Interface interface;                        // of an artifact: of the entry asked for
 };
 inline constexpr int64_t kMaxModelBytes = int64_t(1) << 40;
 // An artifact is known by its first bytes. `check_contents`: hashes and kernels too.

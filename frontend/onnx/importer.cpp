@@ -73,8 +73,13 @@ Result<std::unique_ptr<Module>> import_onnx(ByteView bytes, const ImportOptions&
 }
 
 Result<std::unique_ptr<Module>> import_onnx_file(const std::string& path, const ImportOptions& options, std::vector<Error>* findings) {
-  NNC_ASSIGN(const Bytes bytes, read_file(path, options.limits[Limit::kTotalBytes]));
-  return import_bytes(bytes, path, options, findings);
+  NNC_ASSIGN(const FileBytes contents, FileBytes::read(path, options.limits[Limit::kTotalBytes]));
+  return import_bytes(contents.bytes(), path, options, findings);
+}
+
+Result<std::unique_ptr<Module>> import_onnx_file(const std::string& path, const FileBytes& contents, const ImportOptions& options,
+                                                 std::vector<Error>* findings) {
+  return import_bytes(contents.bytes(), path, options, findings);
 }
 
 Result<OnnxInterface> read_onnx_interface(ByteView bytes, const Limits& limits) {

@@ -11,6 +11,7 @@
 #include "ir/graph.h"
 #include "ir/support/budget.h"
 #include "ir/support/bytes.h"
+#include "ir/support/file.h"
 
 namespace nnc {
 
@@ -41,6 +42,10 @@ struct ImportOptions {
 Result<std::unique_ptr<Module>> import_onnx(ByteView bytes, const ImportOptions& options = {}, std::vector<Error>* findings = nullptr);
 // Reads external data beneath the file's folder.
 Result<std::unique_ptr<Module>> import_onnx_file(const std::string& path, const ImportOptions& options = {},
+                                                 std::vector<Error>* findings = nullptr);
+
+// The same when the file was read before.
+Result<std::unique_ptr<Module>> import_onnx_file(const std::string& path, const FileBytes& contents, const ImportOptions& options = {},
                                                  std::vector<Error>* findings = nullptr);
 
 // What can be known of a model without importing it: for choosing profiles and for messages.

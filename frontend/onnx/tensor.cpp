@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
-#include <new>
 #include <span>
 
 #include "frontend/onnx/wire.h"
 #include "ir/support/checked.h"
+#include "ir/support/memory.h"
 #include "ir/support/text.h"
 
 namespace nnc::onnx {
@@ -110,10 +110,9 @@ Status fill_strings(const TensorProto& p, Tensor& t) {
 
 // Memory that is about to be filled: weights are large, so it is not zeroed first. `fill` gets the bytes.
 template <class F> Result<Tensor> filled(DType dtype, std::vector<int64_t> dims, size_t bytes, F&& fill) {
-  constexpr std::align_val_t kAlign{64};
-  uint8_t* data = bytes > 0 ? static_cast<uint8_t*>(::operator new(bytes, kAlign, std::nothrow)) : nullptr;
-  if (bytes > 0 && data == nullptr) return Error(Code::kOutOfMemory, cat("no memory for a tensor of ", human_bytes(bytes)));
-  const std::shared_ptr<const void> owner(data, [](const void* p) { ::operator delete (const_cast<void*>(p), std::align_val_t{64}); });
+  const std::shared_ptr<void> owner = shared_memory(bytes, false);
+  if (owner == nullptr) return Error(Code::kOutOfMemory, cat("no memory for a tensor of ", human_bytes(bytes)));
+  auto* data = static_cast<uint8_t*>(owner.get());
   if (bytes > 0) NNC_TRY(fill(std::span<uint8_t>(data, bytes)));
   if (dtype == DType::kBool) {
     for (size_t k = 0; k < bytes; ++k) data[k] = data[k] != 0 ? 1 : 0;

@@ -1,25 +1,15 @@
 #include "ir/base/tensor.h"
 
 #include <cstring>
-#include <new>
 
 #include "ir/support/checked.h"
+#include "ir/support/memory.h"
 #include "ir/support/text.h"
 
 namespace nnc {
 namespace {
 
-constexpr size_t kAlign = 64;
 constexpr int64_t kMaxElements = int64_t(1) << 48;
-
-// Zeroed and aligned; null if there is no memory. Never zero-sized, so that data() of an empty tensor is a valid pointer.
-std::shared_ptr<void> allocate(size_t bytes) {
-  const size_t padded = bytes == 0 ? kAlign : (bytes + kAlign - 1) / kAlign * kAlign;
-  void* p = ::operator new(padded, std::align_val_t(kAlign), std::nothrow);
-  if (!p) return nullptr;
-  std::memset(p, 0, padded);
-  return std::shared_ptr<void>(p, [](void* q) { ::operator delete(q, std::align_val_t(kAlign)); });
-}
 
 std::string dims_text(std::span<const int64_t> dims) {
   return cat("[", join(dims, ",", [](int64_t d) { return d; }), "]");
@@ -47,7 +37,7 @@ Tensor::Tensor(DType dtype, std::vector<int64_t> dims) : dtype_(dtype), dims_(st
     return;
   }
   bytes_ = dtype_bytes(dtype, n);
-  auto memory = allocate(bytes_);
+  auto memory = shared_memory(bytes_, true);
   NNC_CHECK(memory != nullptr, "out of memory; sizes that come from outside go through Tensor::create");
   data_ = memory.get();
   owner_ = std::move(memory);
@@ -66,7 +56,7 @@ Result<Tensor> Tensor::create(DType dtype, std::vector<int64_t> dims) {
     return t;
   }
   t.bytes_ = dtype_bytes(dtype, n);
-  auto memory = allocate(t.bytes_);
+  auto memory = shared_memory(t.bytes_, true);
   if (!memory)
     return Error(Code::kOutOfMemory, cat("no memory for a tensor ", dtype_name(dtype), dims_text(t.dims_), " of ", human_bytes(t.bytes_)));
   t.data_ = memory.get();
@@ -89,7 +79,7 @@ void* Tensor::data() {
   // unique_: the bytes are an allocation of this class, which its only holder may write.
   if (unique_ && owner_.use_count() == 1) return const_cast<void*>(data_);
   if (!data_) return nullptr;
-  auto memory = allocate(bytes_);
+  auto memory = shared_memory(bytes_, false);
   NNC_CHECK(memory != nullptr, "out of memory while copying a shared tensor");
   if (bytes_ > 0) std::memcpy(memory.get(), data_, bytes_);
   data_ = memory.get();

@@ -4,6 +4,7 @@
 // and the user's private files (owner and mode are checked). A file is opened first and then checked by its descriptor, never by name.
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -61,6 +62,18 @@ class ReadFile {
 
 // A whole file that the user named; kLimit when it is larger than `max_bytes`.
 Result<Bytes> read_file(const std::string& path, int64_t max_bytes);
+// The same in memory of its own kind (memory.h): for files of any size.
+class FileBytes {
+ public:
+  static Result<FileBytes> read(const std::string& path, int64_t max_bytes);
+  static Result<FileBytes> read(const ReadFile& file, int64_t max_bytes);
+  ByteView bytes() const { return {memory_.get(), size_}; }
+
+ private:
+  FileBytes(std::shared_ptr<uint8_t> memory, size_t size) : memory_(std::move(memory)), size_(size) {}
+  std::shared_ptr<uint8_t> memory_;
+  size_t size_;
+};
 // A file of the system whose size is not known before it is read (/proc, /sys): until its end.
 Result<Bytes> read_system_file(const std::string& path, int64_t max_bytes);
 
@@ -104,8 +117,8 @@ class AtomicWriter {
   // Overwrites bytes that were written before: a header whose sums are known at the end.
   Status patch(int64_t offset, ByteView bytes);
   int64_t size() const { return flushed_ + static_cast<int64_t>(buffer_.size()); }
-  // Once, at the end.
-  Status commit();
+  // Once, at the end. What can be made again need not survive a loss of power.
+  Status commit(bool durable = true);
 
  private:
   AtomicWriter(FileHandle folder, FileHandle file, std::string path, std::string temporary)
@@ -118,7 +131,7 @@ class AtomicWriter {
   Bytes buffer_;
   int64_t flushed_ = 0;
 };
-Status write_file_atomic(const std::string& path, ByteView bytes, unsigned mode = 0644);
+Status write_file_atomic(const std::string& path, ByteView bytes, unsigned mode = 0644, bool durable = true);
 
 // Makes the folder and its missing parents, mode 0700. An existing one must be a folder (no link) of this user that nobody else may
 // enter (kUntrusted); modes of parents are the user's business.

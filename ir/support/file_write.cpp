@@ -93,10 +93,11 @@ Status AtomicWriter::patch(int64_t offset, ByteView bytes) {
   return put(bytes, offset);
 }
 
-Status AtomicWriter::commit() {
+Status AtomicWriter::commit(bool durable) {
   NNC_CHECK(file_, "two commits");
   NNC_TRY(flush());
-  if (uninterrupted([&] { return file_calls.fsync(file_.get()); }) != 0) return system_error("cannot make durable", path_, errno);
+  if (durable && uninterrupted([&] { return file_calls.fsync(file_.get()); }) != 0)
+    return system_error("cannot make durable", path_, errno);
   // Some file systems report what went wrong only now. The descriptor is gone in any case.
   if (file_calls.close(file_.release()) != 0 && errno != EINTR) return system_error("cannot write", path_, errno);
   const size_t slash = path_.rfind('/');
@@ -104,16 +105,17 @@ Status AtomicWriter::commit() {
   const int renamed = uninterrupted([&] { return file_calls.renameat(folder_.get(), temporary_.c_str(), folder_.get(), name.c_str()); });
   if (renamed != 0) return system_error("cannot replace", path_, errno);
   temporary_.clear();
+  if (!durable) return {};
   // Not every file system can sync a folder.
   const int synced = uninterrupted([&] { return file_calls.fsync(folder_.get()); });
   if (synced != 0 && errno != EINVAL && errno != EROFS) return system_error("cannot make durable", path_, errno);
   return {};
 }
 
-Status write_file_atomic(const std::string& path, ByteView bytes, unsigned mode) {
+Status write_file_atomic(const std::string& path, ByteView bytes, unsigned mode, bool durable) {
   NNC_ASSIGN(AtomicWriter writer, AtomicWriter::create(path, mode));
   NNC_TRY(writer.write(bytes));
-  return writer.commit();
+  return writer.commit(durable);
 }
 
 }  // namespace nnc

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "ir/builder.h"
 #include "ir/support/text.h"
 #include "ir/verifier.h"
@@ -150,6 +152,20 @@ TEST(Module, EqualConstantsAndLocationsAreOne) {
   EXPECT_EQ(m.add_constant(Tensor::scalar_f32(0.0f)), a);
   EXPECT_NE(m.add_constant(Tensor::scalar_f32(-0.0f)), a);
   EXPECT_NE(m.add_constant(Tensor(DType::kI32, {})), a);
+  // Tensors that differ in one byte anywhere are two constants, however large.
+  std::vector<float> values(100'000, 1.0f);
+  const auto large = [&] { return Tensor::of<float>(DType::kF32, {1000, 100}, values); };
+  const ConstId b = m.add_constant(large());
+  EXPECT_EQ(m.add_constant(large()), b);
+  std::set<std::string> hashes = {m.constant_hash(b).hex()};
+  for (const size_t at : {size_t{0}, size_t{1000}, size_t{31'415}, size_t{99'999}}) {
+    values[at] = 2.0f;
+    const ConstId c = m.add_constant(large());
+    EXPECT_NE(c, b) << at;
+    EXPECT_EQ(m.constant_hash(c), tensor_hash(m.constant(c))) << at;
+    EXPECT_TRUE(hashes.insert(m.constant_hash(c).hex()).second) << at;
+    values[at] = 1.0f;
+  }
   EXPECT_NE(m.add_constant(Tensor(DType::kF32, {1})), a);
   const LocId n = m.add_loc({.node = "n", .op = "Conv", .scope = {}, .file = {}, .line = 0, .fused = {}});
   EXPECT_EQ(m.add_loc(m.loc(n)), n);
