@@ -133,7 +133,9 @@ def measure(row, args, folder):
             probes.append(ours.ask("probe 0.01"))
             ratios.append((b1[key] + b2[key]) / (a1[key] + a2[key]))
             if "macs" in row:
-                shares.append(2e-9 * row["macs"] * (1 / a1[key] + 1 / a2[key]) / (probes[-1][rate] + probes[-2][rate]) / args.threads)
+                # The better of the two probes: what disturbs one makes the peak no lower.
+                peak = max(probes[-1][rate], probes[-2][rate]) * args.threads
+                shares.append(1e-9 * row["macs"] * (1 / a1[key] + 1 / a2[key]) / peak)
             mine += [a1, a2]
             theirs += [b1, b2]
         for engine, name in ((ours, "ours"), (peer, "theirs")):
