@@ -98,7 +98,7 @@ Result<ModelFile> open_model(const std::string& path, const Arguments& a, const 
     NNC_ASSIGN(m.interface, artifact_interface(*m.artifact, a.text("entry")));
     return m;
   }
-  NNC_ASSIGN(FileBytes contents, FileBytes::read(file, kMaxModelBytes));
+  NNC_ASSIGN(FileContents contents, FileContents::read(file, kMaxModelBytes));
   auto interface = read_onnx_interface(contents.bytes(), limits);
   if (!interface.ok()) return std::move(interface).error().at(place_of(path));
   m.onnx = std::move(*interface);
@@ -313,7 +313,7 @@ Result<std::unique_ptr<Module>> import_model(const ModelFile& model, const Model
   }
   std::vector<Error> own;
   std::vector<Error>& found = findings != nullptr ? *findings : own;
-  const std::optional<FileBytes> contents = std::exchange(model.contents, std::nullopt);
+  const std::optional<FileContents> contents = std::exchange(model.contents, std::nullopt);
   console.begin("import", model.path.substr(model.path.rfind('/') + 1));
   auto module = contents ? import_onnx_file(model.path, *contents, import, &found) : import_onnx_file(model.path, import, &found);
   console.done();

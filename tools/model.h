@@ -35,10 +35,10 @@ std::string type_text(DType dtype, std::span<const int64_t> dims);
 
 struct ModelFile {
   std::string path;
-  OnnxInterface onnx;                         // of an ONNX file
-  mutable std::optional<FileBytes> contents;  // of an ONNX file, until the first import took them
-  std::shared_ptr<const Artifact> artifact;   // or null
-  Interface interface;                        // of an artifact: of the entry asked for
+  OnnxInterface onnx;                            // of an ONNX file
+  mutable std::optional<FileContents> contents;  // of an ONNX file, until the first import took them
+  std::shared_ptr<const Artifact> artifact;      // or null
+  Interface interface;                           // of an artifact: of the entry asked for
 };
 inline constexpr int64_t kMaxModelBytes = int64_t(1) << 40;
 // An artifact is known by its first bytes. `check_contents`: hashes and kernels too.

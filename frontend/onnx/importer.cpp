@@ -73,11 +73,11 @@ Result<std::unique_ptr<Module>> import_onnx(ByteView bytes, const ImportOptions&
 }
 
 Result<std::unique_ptr<Module>> import_onnx_file(const std::string& path, const ImportOptions& options, std::vector<Error>* findings) {
-  NNC_ASSIGN(const FileBytes contents, FileBytes::read(path, options.limits[Limit::kTotalBytes]));
+  NNC_ASSIGN(const FileContents contents, FileContents::read(path, options.limits[Limit::kTotalBytes]));
   return import_bytes(contents.bytes(), path, options, findings);
 }
 
-Result<std::unique_ptr<Module>> import_onnx_file(const std::string& path, const FileBytes& contents, const ImportOptions& options,
+Result<std::unique_ptr<Module>> import_onnx_file(const std::string& path, const FileContents& contents, const ImportOptions& options,
                                                  std::vector<Error>* findings) {
   return import_bytes(contents.bytes(), path, options, findings);
 }

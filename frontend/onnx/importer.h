@@ -45,7 +45,7 @@ Result<std::unique_ptr<Module>> import_onnx_file(const std::string& path, const 
                                                  std::vector<Error>* findings = nullptr);
 
 // The same when the file was read before.
-Result<std::unique_ptr<Module>> import_onnx_file(const std::string& path, const FileBytes& contents, const ImportOptions& options = {},
+Result<std::unique_ptr<Module>> import_onnx_file(const std::string& path, const FileContents& contents, const ImportOptions& options = {},
                                                  std::vector<Error>* findings = nullptr);
 
 // What can be known of a model without importing it: for choosing profiles and for messages.

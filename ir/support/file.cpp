@@ -152,18 +152,18 @@ Result<Bytes> read_file(const std::string& path, int64_t max_bytes) {
   return file.read_all(max_bytes);
 }
 
-Result<FileBytes> FileBytes::read(const std::string& path, int64_t max_bytes) {
+Result<FileContents> FileContents::read(const std::string& path, int64_t max_bytes) {
   NNC_ASSIGN(const ReadFile file, ReadFile::open(path));
   return read(file, max_bytes);
 }
 
-Result<FileBytes> FileBytes::read(const ReadFile& file, int64_t max_bytes) {
+Result<FileContents> FileContents::read(const ReadFile& file, int64_t max_bytes) {
   if (file.size() > max_bytes) return too_large(file.path(), file.size(), max_bytes);
   const auto size = static_cast<size_t>(file.size());
   std::shared_ptr<uint8_t> memory = std::static_pointer_cast<uint8_t>(shared_memory(size, false));
   if (memory == nullptr) return Error(Code::kOutOfMemory, cat("no memory for the file ", quote(file.path()), " of ", size, " bytes"));
   NNC_TRY(file.read(0, std::span(memory.get(), size)));
-  return FileBytes(std::move(memory), size);
+  return FileContents(std::move(memory), size);
 }
 
 Result<Bytes> read_system_file(const std::string& path, int64_t max_bytes) {

@@ -63,14 +63,14 @@ class ReadFile {
 // A whole file that the user named; kLimit when it is larger than `max_bytes`.
 Result<Bytes> read_file(const std::string& path, int64_t max_bytes);
 // The same in memory of its own kind (memory.h): for files of any size.
-class FileBytes {
+class FileContents {
  public:
-  static Result<FileBytes> read(const std::string& path, int64_t max_bytes);
-  static Result<FileBytes> read(const ReadFile& file, int64_t max_bytes);
+  static Result<FileContents> read(const std::string& path, int64_t max_bytes);
+  static Result<FileContents> read(const ReadFile& file, int64_t max_bytes);
   ByteView bytes() const { return {memory_.get(), size_}; }
 
  private:
-  FileBytes(std::shared_ptr<uint8_t> memory, size_t size) : memory_(std::move(memory)), size_(size) {}
+  FileContents(std::shared_ptr<uint8_t> memory, size_t size) : memory_(std::move(memory)), size_(size) {}
   std::shared_ptr<uint8_t> memory_;
   size_t size_;
 };
