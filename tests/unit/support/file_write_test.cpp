@@ -181,6 +181,21 @@ TEST_F(Writes, EveryCallFailsOnceInEveryWay) {
   EXPECT_GT(refused, 15);
 }
 
+// What can be made again waits for no disk; it replaces the old file as a whole all the same.
+TEST_F(Writes, WithoutSync) {
+  const FileCalls real = file_calls;
+  put("a", "old");
+  file_calls.fsync = [](int) { return errno = EIO, -1; };
+  const Status lasting = write_file_atomic(path("a"), bytes_of("new"));
+  EXPECT_EQ(get("a"), "old");
+  const Status quick = write_file_atomic(path("a"), bytes_of("new"), 0600, /*durable=*/false);
+  file_calls = real;
+  EXPECT_FALSE(lasting.ok());
+  EXPECT_TRUE(quick.ok());
+  EXPECT_EQ(get("a"), "new");
+  EXPECT_EQ(names(), "a ");
+}
+
 TEST_F(Writes, AKilledWriterLeavesTheOldFileOrTheNewOne) {
   const auto version = [](int n) { return std::string(200'000, static_cast<char>('a' + n % 26)); };
   put("a", version(0));
