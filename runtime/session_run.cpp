@@ -316,7 +316,8 @@ Status Session::run_loop(EntryState& s, BoundSegment& b, const Instr& in, uint32
 }
 
 void Session::took(const Step& step, int64_t since) {
-  if (step.kind == StepKind::kIf || step.kind == StepKind::kLoop || step.kind == StepKind::kSwitch) return;
+  if (step.kind == StepKind::kIf || step.kind == StepKind::kLoop || step.kind == StepKind::kSwitch || step.kind == StepKind::kSegment)
+    return;
   StepTime& t = step_times_[&step];
   t.step = &step;
   ++t.calls;
