@@ -55,7 +55,7 @@ set(everything nnc_tools nnc_api)
 nnc_test(test_support GLOBS tests/unit/support/*.cpp DEPS nnc_support)
 nnc_test(test_base    GLOBS tests/unit/base/*.cpp    DEPS nnc_base    SHARDS 2)
 nnc_test(test_ir      GLOBS tests/unit/ir/*.cpp      DEPS nnc_ir      SHARDS 2)
-nnc_test(test_onnx    GLOBS tests/unit/onnx/*.cpp    DEPS nnc_onnx    SHARDS 2)
+nnc_test(test_onnx    GLOBS tests/unit/onnx/*.cpp tests/broken/small_models.cpp DEPS nnc_onnx SHARDS 2)
 nnc_test(test_passes  GLOBS tests/unit/passes/*.cpp  DEPS nnc_passes nnc_trace SHARDS 2)
 nnc_test(test_runtime GLOBS tests/unit/runtime/*.cpp DEPS nnc_runtime SHARDS 2)
 nnc_test(test_codegen GLOBS tests/unit/codegen/*.cpp tests/unit/ir/one_op.cpp tests/unit/ir/op_cases.cpp DEPS nnc_api nnc_emulator SHARDS 4)
@@ -186,8 +186,31 @@ endif()
 
 # Random graphs through every way of running them; the fixed seed is what CI repeats, `random_graphs` alone draws one.
 if(EXISTS ${CMAKE_SOURCE_DIR}/tests/fuzz/random_graphs.cpp)
-  add_executable(random_graphs tests/fuzz/random_graphs.cpp tests/fuzz/generator.cpp tests/conformance/compiled_batch.cpp tests/conformance/isolated.cpp)
+  nnc_sources(fuzz_files GLOBS tests/fuzz/*.cpp)
+  add_executable(random_graphs ${fuzz_files} tests/conformance/compiled_batch.cpp tests/conformance/isolated.cpp)
   target_link_libraries(random_graphs PRIVATE nnc_api nnc_emulator)
-  add_test(NAME random_graphs COMMAND random_graphs --seed 1 --count 60)
-  set_tests_properties(random_graphs PROPERTIES TIMEOUT 1200)
+  add_test(NAME random_graphs COMMAND random_graphs --seed 1 --count 300 --shares
+    --targets cpu:vm,cpu:x86-64-v3,cuda-emu:sm_80 --slow-share 10 --nvrtc 30)
+  set_tests_properties(random_graphs PROPERTIES TIMEOUT 1200 ENVIRONMENT "NNC_NVRTC=${NNC_NVRTC}")
+endif()
+
+# What `nnc dump` writes about real models.
+if(EXISTS ${CMAKE_SOURCE_DIR}/tests/models/dump_check.cpp)
+  add_executable(dump_check tests/models/dump_check.cpp)
+  target_link_libraries(dump_check PRIVATE nnc_ir)
+  if(TARGET nnc_tool)
+    add_dependencies(dump_check nnc_tool)
+    add_test(NAME dump_models COMMAND ${NNC_PYTHON} ${CMAKE_SOURCE_DIR}/tests/models/dump_models.py --build ${CMAKE_BINARY_DIR}
+      --cache ${NNC_MODEL_CACHE} silero_vad ppocr_v2_cls magika)
+    set_tests_properties(dump_models PROPERTIES TIMEOUT 1200)
+  endif()
+endif()
+
+# Files that are cut or broken, each in a child process with its time and memory watched.
+if(EXISTS ${CMAKE_SOURCE_DIR}/tests/broken/broken_files.cpp)
+  nnc_sources(broken_sources GLOBS tests/broken/*.cpp)
+  add_executable(broken_files ${broken_sources} tests/conformance/isolated.cpp)
+  target_link_libraries(broken_files PRIVATE nnc_api GTest::gtest)
+  add_test(NAME broken_files COMMAND broken_files --cuts 4096 ${NNC_MODEL_CACHE}/ppocr_v2_cls.onnx)
+  set_tests_properties(broken_files PROPERTIES TIMEOUT 1200)
 endif()

@@ -5,6 +5,7 @@
 
 #include "codegen/group_body.h"
 #include "codegen/planner.h"
+#include "ir/support/mutant.h"
 
 namespace nnc {
 
@@ -268,7 +269,7 @@ Coord GroupBody::axis_of(const Coord& flat, const Shape& shape, size_t axis) {
 
 Coords GroupBody::broadcast_coords(const Coords& coords, const Shape& from, const Shape& to) {
   Coords out(from.size());
-  const size_t skip = to.size() - from.size();
+  const size_t skip = mutant("broadcast_from_the_left") ? 0 : to.size() - from.size();
   for (size_t i = 0; i < from.size(); ++i) {
     const Dim& have = from[i];
     const Dim& want = to[i + skip];

@@ -81,13 +81,13 @@ void CudaProduct::layout() {
 void CudaProduct::copy_or_store(const Side& s, bool left, Expr at, Expr outer, Expr depth, int lanes) {
   SymbolTable& sym = k.symbols();
   Expr mask;
-  auto require = [&](Expr position, const Dim& extent, int64_t tile) {
-    if (sym.divisible(extent, tile) == Ternary::kYes) return;
+  auto require = [&](Expr position, const Dim& extent, int64_t tile, bool reached) {
+    if (reached && sym.divisible(extent, tile) == Ternary::kYes) return;
     const Expr in = k.lt(position, k.dim(extent));
     mask = mask.valid() ? k.logical_and(mask, in) : in;
   };
-  require(outer, left ? m_ : n_, s.outer);
-  require(depth, depth_, x_.bk);
+  require(outer, left ? m_ : n_, s.outer, true);                            // without rows or columns there is no task
+  require(depth, depth_, x_.bk, sym.at_least(depth_, 1) == Ternary::kYes);  // the first tile is loaded ahead, also of no depth
   if (const Expr more = inside(left, outer, depth); more.valid()) mask = mask.valid() ? k.logical_and(mask, more) : more;
   if (mask.valid()) mask = k.let("in", mask);
   const int bytes = bytes_of(s.type);

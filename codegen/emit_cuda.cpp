@@ -9,6 +9,7 @@
 #include "codegen/emit.h"
 #include "ir/base/frag_layout.h"
 #include "ir/base/kernel_rules.h"
+#include "ir/support/mutant.h"
 
 namespace nnc {
 
@@ -190,7 +191,9 @@ std::string lane_text(const HelperKey& h, const std::string& a, const std::strin
     case ExprOp::kMin:
     case ExprOp::kReduceMin: return of("min_i", "min_f");
     case ExprOp::kMax:
-    case ExprOp::kReduceMax: return of("max_i", "max_f");
+    case ExprOp::kReduceMax:
+      if (floating && mutant("cuda_max_loses_nan")) return cat(a, " > ", b, " ? ", a, " : ", b);
+      return of("max_i", "max_f");
     case ExprOp::kAnd:
     case ExprOp::kReduceAnd: return infix("&");
     case ExprOp::kOr:

@@ -10,6 +10,7 @@
 #include "codegen/kernel_cache.h"
 #include "ir/support/file.h"
 #include "ir/support/hash.h"
+#include "ir/support/mutant.h"
 #include "ir/support/spawn.h"
 #include "ir/support/text.h"
 
@@ -59,7 +60,7 @@ Result<Compiler> compiler_for(const HostCompilerOptions& options) {
 std::vector<std::string> flags(const Target& target) {
   std::vector<std::string> f = {"-x", "c++", "-std=c++20", "-O2", "-march=" + target.march};
   if (target.vector_bytes >= 64) f.push_back("-mprefer-vector-width=512");
-  for (const char* s : {"-ffp-contract=off",
+  for (const char* s : {mutant("products_and_sums_contract") ? "-ffp-contract=fast" : "-ffp-contract=off",
                         "-fno-math-errno",
                         "-fno-trapping-math",
                         "-fno-tree-loop-distribute-patterns",

@@ -5,6 +5,7 @@
 #include "codegen/skeletons.h"
 #include "ir/base/kernel_narrow.h"
 #include "ir/base/kernel_rules.h"
+#include "ir/support/mutant.h"
 #include "ir/support/text.h"
 
 namespace nnc {
@@ -54,7 +55,7 @@ bool fits_32_bits(const Kernel& k) {
 
 LoweredKernel ArgRecorder::finish(const LowerOptions& options) {
   LoweredKernel out;
-  if (body_.target().is_cuda()) k_.set_index64(!fits_32_bits(k_.kernel()));
+  if (body_.target().is_cuda()) k_.set_index64(!fits_32_bits(k_.kernel()) && !mutant("index_never_wide"));
   out.dims = k_.launch_dims();
   out.kernel = k_.finish(options.league);
   out.args = std::move(args_);

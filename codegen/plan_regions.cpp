@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "codegen/entry_planner.h"
+#include "ir/support/mutant.h"
 #include "ir/support/text.h"
 #include "ir/text.h"
 
@@ -271,7 +272,7 @@ Status EntryPlanner::loop_carries(LoopParts& p, Scope& sc, const Node& node, Sco
       carry.init = p.operands[2 + c];
       carry.current = place_result(sc, node.results[c], node.loc);
       if (carry.current.space != PlanOperand::kBuffer) carry.current = new_buffer(bytes(in_type), &in_type, node.loc);
-      carry.next = out == arg ? carry.current : new_buffer(bytes(in_type), &in_type, node.loc);
+      carry.next = out == arg || mutant("loop_updates_in_place") ? carry.current : new_buffer(bytes(in_type), &in_type, node.loc);
       if (!escapes(p.region, out)) inner.wanted.try_emplace(out, carry.next);
     }
     pin(carry.current);

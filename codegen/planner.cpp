@@ -5,6 +5,7 @@
 #include "codegen/entry_planner.h"
 #include "ir/base/plan_unpack.h"
 #include "ir/builder.h"
+#include "ir/support/mutant.h"
 #include "ir/support/text.h"
 #include "ir/text.h"
 
@@ -15,6 +16,7 @@ namespace {
 // Last use of every value by position, so that in-place sharing is only with values that die here.
 bool dies_at(const Graph& g, ValueId v, NodeId n) {
   for (const Use& u : g.value(v).uses) {
+    if (!u.node.valid() && mutant("output_dies_early")) continue;
     if (!u.node.valid()) return false;
     if (u.node == n) continue;
     for (NodeId x = g.node(n).next; x.valid(); x = g.node(x).next)
@@ -148,7 +150,7 @@ void EntryPlanner::touch(const PlanOperand& o, uint32_t step) {
   for (int32_t b = static_cast<int32_t>(o.index); b >= 0; b = plan_.buffers[static_cast<size_t>(b)].alias_of) {
     PlanBuffer& buf = plan_.buffers[static_cast<size_t>(b)];
     buf.first = std::min(buf.first, step);
-    buf.last = std::max(buf.last, step);
+    if (!mutant("live_range_ends_early")) buf.last = std::max(buf.last, step);
   }
 }
 Step& EntryPlanner::push(Step s) {
@@ -289,6 +291,7 @@ PlanOperand EntryPlanner::group_result(Scope& sc, NodeId n, const LoweredGroup& 
 
 // Another live value (a view, an outer scope's value) uses the same buffer after node n.
 bool EntryPlanner::shared(const PlanOperand& o, Scope& sc, NodeId n) {
+  if (mutant("in_place_while_shared")) return false;
   if (pinned_.count(o.index)) return true;
   int names = 0;
   for (const auto& [v, at] : sc.at) {

@@ -7,6 +7,7 @@
 #include "codegen/cuda_move.h"
 #include "codegen/iter_space.h"
 #include "codegen/skeletons.h"
+#include "ir/support/mutant.h"
 
 namespace nnc {
 
@@ -55,7 +56,7 @@ struct Pointwise {
       at = k.let("at", k.add(at, more));
       left = k.let("left", k.sub(left, more));
     }
-    if (whole_vectors) return;
+    if (whole_vectors || mutant("tail_not_written")) return;
     k.if_(k.lt(k.index(0), left), [&] { emit_at(at, lanes, k.lt(k.iota(lanes), k.splat(left, lanes))); });
   }
 };

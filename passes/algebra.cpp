@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ir/support/mutant.h"
 #include "ir/support/text.h"
 #include "passes/rules.h"
 #include "passes/weights.h"
@@ -109,7 +110,9 @@ Result<bool> where_rule(Rewriter& rw, NodeId id) {
   if (node.operands[1] == node.operands[2]) return replace_by_operand(rw, id, node.operands[1]);
   if (const std::optional<double> c = uniform_value(g, node.operands[0])) return replace_by_operand(rw, id, node.operands[*c != 0 ? 1 : 2]);
   if (!is(g, node.operands[0], OpKind::kNot)) return false;
-  NNC_ASSIGN(const ValueId v, rw.at(id).op(OpKind::kWhere, {def_of(g, node.operands[0])->operands[0], node.operands[2], node.operands[1]}));
+  NNC_ASSIGN(const ValueId v,
+             rw.at(id).op(OpKind::kWhere, {def_of(g, node.operands[0])->operands[0], node.operands[mutant("where_keeps_its_order") ? 1 : 2],
+                                           node.operands[mutant("where_keeps_its_order") ? 2 : 1]}));
   return replace_if_same(rw, id, v);
 }
 

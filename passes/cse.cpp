@@ -4,6 +4,7 @@
 #include <cstring>
 #include <map>
 
+#include "ir/support/mutant.h"
 #include "ir/support/text.h"
 #include "passes/rules.h"
 
@@ -51,7 +52,7 @@ std::string key_of(const Graph& g, const Node& node) {
   std::vector<ValueId> operands = node.operands;
   if ((node.def().traits & kCommutative) && operands.size() == 2 && operands[1] < operands[0]) std::swap(operands[0], operands[1]);
   for (ValueId v : operands) add_bytes(key, v.v);
-  for (size_t k = 0; k < node.attrs.size(); ++k) {
+  for (size_t k = 0; k < node.attrs.size() && !mutant("cse_compares_operands_alone"); ++k) {
     // An attribute that spells its default is the default.
     add_attr(key, g.symbols(), node.attrs[k].index() != 0 ? node.attrs[k] : default_value(node.def().attrs[k]));
   }

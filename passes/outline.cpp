@@ -8,6 +8,7 @@
 #include <set>
 
 #include "ir/builder.h"
+#include "ir/support/mutant.h"
 #include "passes/rules.h"
 
 namespace nnc {
@@ -207,7 +208,9 @@ class Outliner {
 
   bool used_outside(ValueId v, const std::set<NodeId>& own) {
     for (const Use& u : g_.value(v).uses)
-      if (!u.node.valid() || (!own.count(u.node) && unit_of_.count(u.node) && reads_original(u.node, g_.value(v).def))) return true;
+      if ((!u.node.valid() && !mutant("group_keeps_output")) ||
+          (u.node.valid() && !own.count(u.node) && unit_of_.count(u.node) && reads_original(u.node, g_.value(v).def)))
+        return true;
     return false;
   }
 

@@ -27,7 +27,8 @@ struct PassContext {
   const TargetFacts* target = nullptr;  // null in the portable part
   int64_t* rewrites_left = nullptr;     // bisection: null is no limit
   Limits limits;
-  int level = 2;  // -O0, -O1, -O2
+  int level = 2;             // -O0, -O1, -O2
+  int64_t folded_bytes = 0;  // constants made by folding so far
 };
 
 using PassFn = Result<int64_t> (*)(Module&, PassContext&);  // number of changes

@@ -8,6 +8,7 @@
 
 #include "ir/base/tensor_hash.h"
 #include "ir/ops/panel.h"
+#include "ir/support/mutant.h"
 #include "passes/rules.h"
 #include "passes/weights.h"
 
@@ -74,7 +75,8 @@ class Prepack {
     const int64_t n = w->dims()[rank - (transposed ? 2 : 1)], k = w->dims()[rank - (transposed ? 1 : 2)];
     const DType dtype = w->dtype();
     Builder b = rw_.at(id);
-    NNC_ASSIGN(const ValueId packed, b.constant(packed_panels(without_subnormals(*w, transposed), transposed)));
+    const bool turned = transposed && !mutant("prepack_ignores_transpose");
+    NNC_ASSIGN(const ValueId packed, b.constant(packed_panels(without_subnormals(*w, transposed), turned)));
     panels_.insert(def_of(g_, packed)->constant("value"));
     if (reads_rows(dtype, n)) {
       NNC_ASSIGN(const ValueId dense, unpacked(b, packed, k, n));

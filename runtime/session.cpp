@@ -8,6 +8,7 @@
 
 #include "ir/base/plan_capacity.h"
 #include "ir/support/checked.h"
+#include "ir/support/mutant.h"
 #include "ir/support/text.h"
 #include "runtime/session_state.h"
 #include "runtime/strided.h"
@@ -488,6 +489,7 @@ Result<BoundSegment*> Session::activate(EntryState& s, uint32_t segment) {
     const Symbol& sym = symbols[SymbolId(i)];
     if (s.known[i] && sym.kind != SymKind::kDerived && sym.binding == Binding::kExact) s.key.push_back(s.values[i]);
   }
+  if (mutant("binding_key_lacks_a_symbol") && !s.key.empty()) s.key.pop_back();
   BoundSegment* found = nullptr;
   auto& list = s.bound[segment];
   for (const auto& b : list)

@@ -2,6 +2,7 @@
 
 #include "frontend/onnx/context.h"
 #include "frontend/onnx/op_helpers.h"
+#include "ir/support/mutant.h"
 #include "ir/support/text.h"
 
 namespace nnc::onnx {
@@ -55,7 +56,7 @@ Status softmax(NodeContext& c) {
 // Before opset 13 the input is seen as a matrix whose rows end at `axis`.
 Status softmax_flattened(NodeContext& c) {
   NNC_ASSIGN(const int64_t axis, c.axis(c.i("axis", 1), c.rank(0)));
-  if (axis == c.rank(0) - 1) return c.set(OpKind::kSoftmax, {c.in(0)}, softmax_attrs(c, axis));
+  if (axis == c.rank(0) - 1 || mutant("old_softmax_read_as_new")) return c.set(OpKind::kSoftmax, {c.in(0)}, softmax_attrs(c, axis));
   const Shape s = c.shape(0);
   const Shape left(s.begin(), s.begin() + axis), right(s.begin() + axis, s.end());
   NNC_ASSIGN(ValueId v, c.b().reshape(c.in(0), {c.symbols().mul(left), c.symbols().mul(right)}));

@@ -1,5 +1,6 @@
 #include "ir/base/kernel_builder.h"
 
+#include "ir/support/mutant.h"
 #include "ir/support/text.h"
 
 namespace nnc {
@@ -206,6 +207,7 @@ Expr KernelBuilder::convert(Expr a, DType to) {
     if (have == need) return cast(ExprOp::kCastBits, a, want);
     return cast(have > need ? ExprOp::kCastTrunc : is_signed_int(from.elem) ? ExprOp::kCastSext : ExprOp::kCastZext, a, want);
   }
+  if (mutant("cast_wraps") && is_int(to) && type_bits(want) < 64) return convert(convert(a, DType::kI64), to);
   return cast(is_int(to) ? ExprOp::kCastSat : ExprOp::kCastEven, a, want);
 }
 

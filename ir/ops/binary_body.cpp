@@ -1,4 +1,5 @@
 #include "ir/ops/body_util.h"
+#include "ir/support/mutant.h"
 
 namespace nnc {
 namespace {
@@ -7,7 +8,7 @@ Expr num(KernelBuilder& k, Expr x, double v) { return k.constant(k.type(x).elem,
 
 // Remainder with the sign of b; a zero has it too.
 Expr floor_mod(KernelBuilder& k, Expr a, Expr b) {
-  if (!k.type(a).floating()) return k.floormod(a, b);
+  if (!k.type(a).floating()) return mutant("mod_truncates") ? k.binary(ExprOp::kRem, a, b) : k.floormod(a, b);
   const Expr r = k.binary(ExprOp::kRem, a, b), zero = num(k, b, 0), b_negative = k.lt(b, zero);
   const Expr signs_differ = k.binary(ExprOp::kXor, k.lt(r, num(k, r, 0)), b_negative);
   return k.select(k.eq(r, num(k, r, 0)), k.select(b_negative, num(k, b, -0.0), zero), k.select(signs_differ, k.add(r, b), r));
@@ -16,7 +17,10 @@ Expr floor_mod(KernelBuilder& k, Expr a, Expr b) {
 Expr binary(BodyContext& c, Expr a, Expr b) {
   KernelBuilder& k = c.k();
   switch (c.node.kind) {
-    case OpKind::kAdd: return k.add(a, b);
+    case OpKind::kAdd:
+      if (mutant("i64_sum_in_i32") && k.type(a).is_elem(DType::kI64))
+        return k.convert(k.add(k.convert(a, DType::kI32), k.convert(b, DType::kI32)), DType::kI64);
+      return k.add(a, b);
     case OpKind::kSub: return k.sub(a, b);
     case OpKind::kMul: return k.mul(a, b);
     case OpKind::kDiv: return k.div(a, b);

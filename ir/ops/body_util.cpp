@@ -1,5 +1,7 @@
 #include "ir/ops/body_util.h"
 
+#include "ir/support/mutant.h"
+
 #include <cmath>
 #include <optional>
 
@@ -23,6 +25,7 @@ std::optional<double> float_constant(KernelBuilder& k, Expr e) {
 // zeros has it.
 Expr max_with(KernelBuilder& k, Expr x, Expr bound) {
   const auto c = float_constant(k, bound);
+  if (c && mutant("relu_loses_nan")) return k.select(k.lt(bound, x), x, bound);
   if (!c) return k.max(x, bound);
   return k.select(*c == 0 && !std::signbit(*c) ? k.le(x, bound) : k.lt(x, bound), bound, x);
 }
@@ -87,7 +90,7 @@ Coord checked_index(BodyContext& c, Expr index, const Dim& extent, std::string w
   KernelBuilder& k = c.k();
   Expr i = k.lanes(index) > 1 ? c.s.cannot_vectorise(KType::index()) : k.to_index(index);
   const Dim n = c.s.dim(extent);
-  i = k.let("i", k.select(k.lt(i, k.index(0)), k.add(i, k.dim(n)), i));
+  if (!mutant("gather_does_not_wrap")) i = k.let("i", k.select(k.lt(i, k.index(0)), k.add(i, k.dim(n)), i));
   return c.s.opaque(c.s.check(i, extent, std::move(what)), 0, k.symbols().sub(n, 1));
 }
 

@@ -1,4 +1,5 @@
 #include "ir/ops/body_util.h"
+#include "ir/support/mutant.h"
 
 namespace nnc {
 
@@ -27,7 +28,7 @@ namespace {
 // Where a pad mode other than constant reads: an index in [0, n) for coordinate i of what is kept, n > 0.
 Expr padded_index(KernelBuilder& k, std::string_view mode, Expr i, Expr n) {
   const Expr zero = k.index(0), last = k.sub(n, k.index(1));
-  if (mode == "edge") return k.max(k.min(i, last), zero);
+  if (mode == "edge") return k.max(k.min(i, mutant("edge_padding_one_in") ? k.sub(last, k.index(1)) : last), zero);
   if (mode == "wrap") return k.floormod(i, n);
   const Expr period = k.max(k.mul(last, k.index(2)), k.index(1)), r = k.floormod(i, period);
   return k.min(r, k.sub(period, r));

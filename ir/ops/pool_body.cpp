@@ -250,7 +250,14 @@ void body_pool_grad(BodyContext& c) {
       nest(axis + 1, std::move(next), both(c, mask, k.let("hit", hit)));
     });
   };
-  nest(0, Coords(axes_between(c.coords, 0, c.coords.size())), {});
+  // Without windows there is none to look into, not even at a clamped place.
+  Expr some;
+  for (const BodyAxis& a : w.axes()) some = both(c, some, not_empty(c, a.out));
+  const auto all = [&] { nest(0, Coords(axes_between(c.coords, 0, c.coords.size())), {}); };
+  if (some.valid())
+    k.if_(some, all);
+  else
+    all();
   c.result = sum.get();
 }
 

@@ -4,6 +4,7 @@
 
 #include "ir/eval.h"
 #include "ir/ops/eval_index.h"
+#include "ir/ops/eval_util.h"
 #include "ir/ops/pool.h"
 #include "ir/support/text.h"
 
@@ -115,11 +116,14 @@ double divisor(const Node& node, const Window& w) {
 
 void pool_max(const EvalTensor& x, const Windows& windows, EvalTensor* y) {
   for_each_window(windows, [&](int64_t base, const Window& w, size_t to) {
+    if (x.floating()) {  // by the order of max, where -0 comes before +0
+      double top = -std::numeric_limits<double>::infinity();
+      for (const int64_t offset : w.inside) top = nan_max(top, x.f[static_cast<size_t>(base + offset)]);
+      y->f[to] = top;
+      return;
+    }
     const int64_t at = find_largest(x, base, w);
-    if (x.floating())
-      y->f[to] = at < 0 ? -std::numeric_limits<double>::infinity() : x.f[static_cast<size_t>(at)];
-    else
-      y->i[to] = at < 0 ? int_min(x.dtype) : x.i[static_cast<size_t>(at)];
+    y->i[to] = at < 0 ? int_min(x.dtype) : x.i[static_cast<size_t>(at)];
   });
 }
 

@@ -2,6 +2,7 @@
 
 #include "ir/ops/body_util.h"
 #include "ir/ops/reduce.h"
+#include "ir/support/mutant.h"
 
 namespace nnc {
 
@@ -42,6 +43,7 @@ Expr identity(BodyContext& c, const FoldForm& f, int lanes) {
       if (is_float(f.dtype)) return k.constant(f.dtype, -kInf, lanes);
       return integer_constant(k, f.dtype, flag ? 0 : static_cast<uint64_t>(int_min(f.dtype)), lanes);
     case Fold::kMin:
+      if (is_float(f.dtype) && mutant("least_of_nothing_is_finite")) return k.constant(f.dtype, 1e4, lanes);
       if (is_float(f.dtype)) return k.constant(f.dtype, kInf, lanes);
       return integer_constant(k, f.dtype, flag ? 1 : int_max(f.dtype), lanes);
     case Fold::kProd: return k.constant(f.dtype, 1, lanes);
@@ -102,6 +104,8 @@ void body_reduce(BodyContext& c) {
         join_log_sum_exp(k, c.state, contribution(c, f), k.constant(f.dtype, 1, c.lanes));
       else
         c.state[0] = joined(k, f.fold, c.state[0], contribution(c, f));
+      if (mutant("halves_add_up_in_halves") && c.dtype(0) == DType::kF16)
+        c.state[0] = k.convert(k.convert(c.state[0], DType::kF16), f.dtype);
       return;
     case BodyMode::kFoldCombine:
       if (f.fold == Fold::kLogSumExp)
@@ -159,7 +163,7 @@ void body_arg_reduce(BodyContext& c) {
 void body_cumsum(BodyContext& c) {
   KernelBuilder& k = c.k();
   const auto axis = static_cast<size_t>(c.node.i("axis"));
-  const bool reverse = c.node.i("reverse") != 0, exclusive = c.node.i("exclusive") != 0;
+  const bool reverse = c.node.i("reverse") != 0, exclusive = c.node.i("exclusive") != 0 && !mutant("cumsum_takes_itself_in");
   const Expr here = uniform(c, c.coords[axis]), extent = k.dim(c.s.dim(c.shape(0)[axis]));
   const Expr before = reverse ? k.sub(k.sub(extent, here), k.index(1)) : here;  // elements that come first
   const DType dtype = compute_dtype(c.dtype(0));

@@ -1,5 +1,6 @@
 #include "ir/base/kernel_narrow.h"
 #include "ir/ops/body_util.h"
+#include "ir/support/mutant.h"
 
 namespace nnc {
 namespace {
@@ -61,7 +62,9 @@ Expr unary(BodyContext& c, Expr x) {
     case OpKind::kHardSwish: return k.mul(x, clamped_to_unit(k, k.fma(x, num(k, x, 1.0 / 6), num(k, x, 0.5))));
     case OpKind::kFloor: return k.unary(ExprOp::kFloor, x);
     case OpKind::kCeil: return k.unary(ExprOp::kCeil, x);
-    case OpKind::kRound: return k.unary(ExprOp::kRoundEven, x);
+    case OpKind::kRound:
+      if (mutant("ties_round_up")) return k.unary(ExprOp::kFloor, k.add(x, num(k, x, 0.5)));
+      return k.unary(ExprOp::kRoundEven, x);
     case OpKind::kNot: return k.unary(ExprOp::kNot, x);
     case OpKind::kIsNan: return k.unary(ExprOp::kIsNan, x);
     default: NNC_CHECK(false, "a unary op"); return x;

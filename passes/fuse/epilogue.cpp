@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "ir/support/mutant.h"
 #include "passes/fuse/fusion.h"
 #include "passes/layout.h"
 
@@ -74,7 +75,7 @@ class Grower {
     for (ValueId o : n.operands) {
       const auto it = o.valid() ? place_.find(o) : place_.end();
       if (it == place_.end()) continue;
-      if (it->second != at || f_.shape(o) != f_.shape(n.results[0])) return std::nullopt;
+      if ((it->second != at && !mutant("epilogue_reads_elsewhere")) || f_.shape(o) != f_.shape(n.results[0])) return std::nullopt;
     }
     return at;
   }
@@ -88,7 +89,7 @@ class Grower {
       if (!at || only_for_folds(v, id)) return false;
       place = *at;
     } else if (n.kind == OpKind::kReshape || n.kind == OpKind::kTranspose) {
-      if (!single_use(f_.g, v) || !stores_in_order(f_, id)) return false;
+      if ((!single_use(f_.g, v) && !mutant("epilogue_reads_elsewhere")) || !stores_in_order(f_, id)) return false;
       if (n.kind == OpKind::kReshape && !leads_on(id)) return false;
     } else {
       return false;

@@ -13,9 +13,12 @@ namespace nnc::test {
 struct RandomGraph {
   std::unique_ptr<Module> module;
   std::vector<Tensor> inputs;
-  bool symbolic = false;  // an input has a symbolic extent
+  std::vector<Tensor> other;  // arguments of other extents, for a second run of the same session; empty where all extents are fixed
+  std::vector<bool> exact;    // by output: every backend computes it to the last bit
+  bool symbolic = false;      // an extent is symbolic
 };
 
+// Seeds that follow each other take turns in the row they begin with, so that a range of seeds holds every row.
 RandomGraph random_graph(uint64_t seed);
 
 }  // namespace nnc::test
