@@ -10,8 +10,8 @@
 
 namespace nnc::test {
 
-// What the interpreter makes of a graph: rounded after each op; with composites (norms, softmax, attention) spelled out and each of their ops
-// rounded too; and in f64 throughout.
+// What the interpreter makes of a graph: rounded after each op; with composites (norms, softmax, attention) spelled out and each of their
+// ops rounded too; and in f64 throughout.
 struct Reference {
   std::vector<Tensor> rounded, plain;
   std::vector<EvalTensor> anchored;
