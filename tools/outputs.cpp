@@ -88,7 +88,8 @@ namespace {
 // One `-o`: what goes where.
 struct Destination {
   std::string spec, name, path;  // no name: all outputs
-  bool as_text = false;          // to people, on stdout
+  bool to_stdout = false;
+  bool as_text = false;  // to people
   bool takes(const std::string& output) const { return name.empty() || output == name; }
   bool is_archive() const { return path.ends_with(".npz"); }
 };
@@ -102,8 +103,9 @@ Result<Destination> parse_destination(const std::string& text) {
   out.path = named ? text.substr(equal + 1) : text;
   const bool to_file = out.path.starts_with('@');
   if (to_file) out.path.erase(0, 1);
-  out.as_text = out.path == "-" && !to_file;
-  if (out.path == "-" || out.path.ends_with(".npz") || out.path.ends_with(".npy")) return out;
+  out.to_stdout = out.path == "-";
+  out.as_text = out.to_stdout && !to_file;
+  if (out.to_stdout || out.path.ends_with(".npz") || out.path.ends_with(".npy")) return out;
   return Error(Code::kUsage, cat("-o ", quote(text), ": @FILE.npz, @FILE.npy, NAME=@FILE.npy, NAME=- or - expected"));
 }
 
@@ -114,7 +116,7 @@ Status check_outputs(const Arguments& a, const Interface& interface) {
   for (const std::string& text : a.all("output")) {
     NNC_ASSIGN(const Destination to, parse_destination(text));
     if (!to.name.empty() && std::ranges::find(names, to.name) == names.end()) return no_output(interface, to.name);
-    if (to.path == "-") continue;
+    if (to.to_stdout) continue;
     if (!to.is_archive() && to.name.empty() && names.size() != 1)
       return Error(Code::kUsage, cat("-o ", quote(text), ": the model has ", names.size(), " outputs, an npy file holds one"))
           .with("try: -o @out.npz, or -o NAME=@out.npy");

@@ -76,7 +76,6 @@ class NodeContext {
   Result<std::vector<int64_t>> sorted_axes(std::vector<int64_t> axes, int rank) const;  // non-negative, ascending, distinct
   Error error(std::string message) const { return Error(Code::kInvalidModel, std::move(message)); }
   Error unsupported(std::string message) const { return Error(Code::kUnsupportedOp, std::move(message)); }
-  Error need(std::string what) const;  // kNeedDims
 
  private:
   const AttributeProto* find(std::string_view name);

@@ -403,5 +403,6 @@ int main(int argc, char** argv) {
       std::printf("%-12s %s%s%s\n", r.status.c_str(), names[item].c_str(), r.reason.empty() ? "" : "  ", r.reason.c_str());
     std::fflush(stdout);
   });
-  return counts.print() == 0 ? 0 : 1;
+  if (names.empty()) std::fprintf(stderr, "node_runner: no tests found\n");
+  return counts.print() == 0 && !names.empty() ? 0 : 1;
 }

@@ -149,7 +149,8 @@ def main():
             found[row["planted"]] += 1
         print(f"{'found' if killer else 'LIVES'} {row['name']:28} {killer or '-':14} {time.monotonic() - start:5.0f} s  {why}", flush=True)
     total = {k: sum(r["planted"] == k for r in rows) for k in found}
-    print(f"{found['before']} of {total['before']} found, of those planted after the generator was frozen {found['after']} of {total['after']}; "
+    changed = "" if generator_digest() == frozen else " (the generator changed since)"
+    print(f"{found['before']} of {total['before']} found, of those planted after the generator was frozen{changed} {found['after']} of {total['after']}; "
           f"{len({r['row'] for r in rows if r['planted'] == 'before'})} kinds of faults; alive: {', '.join(alive) or 'none'}")
     return 1 if len(alive) > 1 else 0
 

@@ -59,7 +59,10 @@ def figures(folder, name, model, targets, problems):
             row["inputs"] += len(want) if case["kind"] == "stream" else 1
             finite = want[np.isfinite(want)] if row["floating"] else want[:0]
             row["magnitude"] = max(row["magnitude"], float(np.abs(finite).max()) if finite.size else 0.0)
-            row["ort"] = max(row["ort"], error_of(ort[output], want))
+            error = error_of(ort[output], want)
+            if not np.isfinite(error):
+                problems.append(f"ONNX Runtime and eval:f64 differ in shape or in where {output} is finite, {label}")
+            row["ort"] = max(row["ort"], error)
             for t in targets:
                 row[t] = max(row[t], error_of(got[t][output], want) if output in got[t] else np.inf)
     return rows
