@@ -90,6 +90,7 @@ class ConvProduct : public TileProduct {
     right_base_ = k.let("rb", k.mul(axes_[1].base, k.dim(s.mul(s.mul(panels_, depth_), kPanel))));
     const Expr first_panel = k.let("p0", k.mul(panel_task_, k.index(x_.panels)));
     if (f_.spatial == 1) {
+      line_ = k.index(0);
       columns(first_panel);
       return;
     }

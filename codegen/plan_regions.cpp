@@ -362,7 +362,7 @@ Status EntryPlanner::loop(Scope& sc, NodeId n) {
     s.scans.push_back(scan);
   }
   loop_lives(p, node, sc, s, next_++);
-  const bool ends = !p.symbols.empty() || s.trip_symbol.valid();
+  const bool ends = !p.symbols.empty() || s.trip_symbol.valid() || !p.stacked.empty();
   now_.steps->push_back(std::move(s));
   if (!ends) return {};
   bind_dims(p.results, p.last, node.loc);

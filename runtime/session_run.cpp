@@ -209,7 +209,7 @@ Status Session::append(BoundSegment& b, const Instr& in) {
   NNC_TRY(size_room(in.aux, room.used + in.bytes, room.used, true));
   NNC_TRY(device_.copy(static_cast<char*>(room.memory.data()) + room.used, b.slots[in.slots], in.bytes));
   room.used += in.bytes;
-  return {};
+  return follow_rooms(b);
 }
 
 Status Session::run_segment(EntryState& s, BoundSegment& b, const Instr& in) {
@@ -271,6 +271,9 @@ Status Session::loop_rounds(EntryState& s, BoundSegment& b, const Instr& in, uin
     }
     for (CarryCode& c : loop.carries) {
       if (c.rooms) {
+        // What was given out for either size must be found in both: a carried value may shrink.
+        const int64_t now = rooms_[c.current].memory.bytes(), then = rooms_[c.next].memory.bytes();
+        NNC_TRY(size_room(c.next, now, then, false));
         if (c.current != c.next) std::swap(rooms_[c.current], rooms_[c.next]);
         continue;
       }

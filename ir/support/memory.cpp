@@ -35,7 +35,7 @@ constexpr bool kMaps = true;
 
 void* map(size_t bytes) {
   const size_t whole = bytes + kMemoryAlign + kHugePage;
-  void* base = ::mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* base = ::mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (base == MAP_FAILED) return nullptr;
   const size_t offset = -reinterpret_cast<uintptr_t>(base) & (kHugePage - 1);
   // Whole pages only: the end of the block must not cost another 2 MiB. A system without them says so, and nothing is lost.

@@ -14,11 +14,11 @@ struct BrokenFile {
   std::string row;   // of the table
   std::string name;  // of the file, unique
   std::string model;
-  std::map<std::string, std::string> beside;     // files beside the model (names may hold folders of their own)
-  std::map<std::string, std::string> links;      // name -> target, symbolic
-  std::map<std::string, std::string> hardlinks;  // name -> target
-  Code expected = Code::kInvalidModel;           // kOk: it runs
-  std::string same_as;                           // kOk: the name of the file whose answers are the same, or nothing
+  std::map<std::string, std::string> beside = {};     // files beside the model (names may hold folders of their own)
+  std::map<std::string, std::string> links = {};      // name -> target, symbolic
+  std::map<std::string, std::string> hardlinks = {};  // name -> target
+  Code expected = Code::kInvalidModel;                // kOk: it runs
+  std::string same_as = {};                           // kOk: the name of the file whose answers are the same, or nothing
 };
 
 std::vector<BrokenFile> broken_corpus();

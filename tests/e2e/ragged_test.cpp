@@ -55,6 +55,51 @@ entry @main(%0: i64[] "trips", %1: f32[1, 3] "x", %2: f32[3, 2] "w") -> ("rows",
 }
 )";
 
+// The carried value shrinks, so the two rooms that a loop exchanges differ in size.
+const char kShrinks[] = R"(nnir 1
+symbols {
+  s0 = data in [0, 65536]
+  s1 = data in [0, 65536]
+}
+entry @main(%0: i64[] "trips", %1: f32[40, 3] "x") -> ("y") {
+  %2 = constant() {value = bool[] {true}} : bool[]
+  %3 = loop(%0, %2, %1) {carried = 1, scan = 0, carried_symbols = [s0], result_symbols = [s1]} : f32[s1, 3]
+    region @body(%0: i64[], %1: bool[], %2: f32[s0, 3]) {
+      %3 = slice(%2) {axes = [0], starts = [0], ends = [7], steps = [1]} : f32[7, 3]
+      %4 = constant() {value = f32[] {0.5}} : f32[]
+      %5 = mul(%3, %4) : f32[7, 3]
+      return %1, %5
+    }
+  return %3
+}
+)";
+
+// A stack of known length around a count found in the body.
+const char kStackOfFound[] = R"(nnir 1
+symbols {
+  s0 = data in [0, 6]
+}
+entry @main(%0: f32[6, 4] "x") -> ("y", "stack") {
+  %1 = constant() {value = i64[] {5}} : i64[]
+  %2 = constant() {value = bool[] {true}} : bool[]
+  %3 = constant() {value = f32[4] {0, 0, 0, 0}} : f32[4]
+  %4, %5 = loop(%1, %2, %3, %0) {carried = 1, scan = 1, carried_symbols = [], result_symbols = []} : f32[4], f32[5, 4]
+    region @body(%0: i64[], %1: bool[], %2: f32[4], %3: f32[6, 4]) {
+      %4 = slice(%3) {axes = [1], starts = [0], ends = [1], steps = [1]} : f32[6, 1]
+      %5 = reshape(%4) {shape = [6]} : f32[6]
+      %6 = reduce(%2) {kind = sum, axes = [0], keepdims = 0} : f32[]
+      %7 = less(%6, %5) : bool[6]
+      %8 = non_zero(%7) {count = [s0]} : i64[1, s0]
+      %9 = reshape(%8) {shape = [s0]} : i64[s0]
+      %10 = gather(%3, %9) {axis = 0} : f32[s0, 4]
+      %11 = reduce(%10) {kind = sum, axes = [0], keepdims = 0} : f32[4]
+      %12 = add(%2, %11) : f32[4]
+      return %1, %12, %12
+    }
+  return %4, %5
+}
+)";
+
 // What is found in a body is summed there.
 const char kFoundInBody[] = R"(nnir 1
 symbols {
@@ -205,6 +250,12 @@ std::vector<Case> cases() {
   Case found{"found_in_body", kFoundInBody, {}, nullptr};
   for (int64_t trips : {0, 1, 2, 7}) found.inputs.push_back({count(trips), numbers({6, 4}, 10 + static_cast<uint64_t>(trips))});
   all.push_back(found);
+  Case shrinks{"shrinks", kShrinks, {}, nullptr};
+  for (int64_t trips : {0, 1, 2, 5}) shrinks.inputs.push_back({count(trips), numbers({40, 3}, 50 + static_cast<uint64_t>(trips))});
+  all.push_back(shrinks);
+  Case stack{"stack_of_found", kStackOfFound, {}, nullptr};
+  for (uint64_t seed : {60, 61, 62}) stack.inputs.push_back({numbers({6, 4}, seed)});
+  all.push_back(stack);
   Case branches{"branches", kBranches, {}, nullptr};
   for (int i = 0; i < 8; ++i) {
     std::vector<uint8_t> keep(6);
