@@ -258,10 +258,11 @@ class EntryVerifier {
       case StepKind::kAppend:
         NNC_TRY(arity(s, 2));
         if (s.dims.empty() || s.operands[0].space == PlanOperand::kNone) return bad(s, "what is appended has a place and a size");
+        NNC_TRY(room(s, s.operands[1], depth));
+        NNC_TRY(typed(s, s.operands[0], dtype(s.operands[1])));
         if (s.operands[0].space == s.operands[1].space && s.operands[0].index == s.operands[1].index)
           return bad(s, "a room is appended to itself");
-        NNC_TRY(room(s, s.operands[1], depth));
-        return typed(s, s.operands[0], dtype(s.operands[1]));
+        return {};
     }
     return bad(s, "a step of no kind");
   }
@@ -307,10 +308,6 @@ class EntryVerifier {
 
   Status steps(std::span<const Step> list, int depth) {
     if (depth > kMaxDepth) return bad("regions are nested too deep");
-    // A step beside a segment would use, in a frame bound before, what the segment binds anew.
-    const auto is_segment = [](const Step& s) { return s.kind == StepKind::kSegment; };
-    if (std::ranges::any_of(list, is_segment) && !std::ranges::all_of(list, is_segment))
-      return bad("a region holds segments and other steps");
     for (const Step& s : list) {
       if (s.number < next_) return bad(s, "steps are not numbered in order");
       next_ = s.number + 1;
@@ -331,6 +328,10 @@ class EntryVerifier {
         NNC_TRY(regions(s, depth));
       if (s.kind == StepKind::kLoop) NNC_TRY(loop_lives(s));
     }
+    // A step beside a segment would use, in a frame bound before, what the segment binds anew.
+    const auto is_segment = [](const Step& s) { return s.kind == StepKind::kSegment; };
+    if (std::ranges::any_of(list, is_segment) && !std::ranges::all_of(list, is_segment))
+      return bad("a region holds segments and other steps");
     return {};
   }
 

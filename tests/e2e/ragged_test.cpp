@@ -81,9 +81,8 @@ symbols {
 }
 entry @main(%0: f32[6, 4] "x") -> ("y", "stack") {
   %1 = constant() {value = i64[] {5}} : i64[]
-  %2 = constant() {value = bool[] {true}} : bool[]
-  %3 = constant() {value = f32[4] {0, 0, 0, 0}} : f32[4]
-  %4, %5 = loop(%1, %2, %3, %0) {carried = 1, scan = 1, carried_symbols = [], result_symbols = []} : f32[4], f32[5, 4]
+  %2 = constant() {value = f32[4] {0, 0, 0, 0}} : f32[4]
+  %3, %4 = loop(%1, _, %2, %0) {carried = 1, scan = 1, carried_symbols = [], result_symbols = []} : f32[4], f32[5, 4]
     region @body(%0: i64[], %1: bool[], %2: f32[4], %3: f32[6, 4]) {
       %4 = slice(%3) {axes = [1], starts = [0], ends = [1], steps = [1]} : f32[6, 1]
       %5 = reshape(%4) {shape = [6]} : f32[6]
@@ -96,7 +95,7 @@ entry @main(%0: f32[6, 4] "x") -> ("y", "stack") {
       %12 = add(%2, %11) : f32[4]
       return %1, %12, %12
     }
-  return %4, %5
+  return %3, %4
 }
 )";
 
