@@ -208,6 +208,7 @@ TEST(Lower, ConvInsideKnownExtents) {
   check_conv({"rows along the first axis", DType::kF32, {1, 40, 2, 4}, {3, 2, 4, 16}, {1, 0}, {1, 0}, {1, 1}, {}});
   check_conv({"three axes", DType::kF32, {1, 4, 5, 6, 4}, {3, 3, 3, 4, 8}, {1, 1, 1}, {1, 1, 1}, {1, 2, 1}, {}});
   check_conv({"groups on one axis", DType::kF32, {2, 50, 24}, {7, 12, 32}, {3}, {3}, {1}, {}, 2});
+  check_conv({"one axis, weights beyond the cache", DType::kF32, {1, 6, 256}, {3, 256, 256}, {1}, {1}, {1}, {}});
   check_conv({"f16", DType::kF16, {1, 5, 16, 8}, {3, 3, 8, 16}, {1, 1}, {1, 1}, {1, 1}, {}});
 }
 
