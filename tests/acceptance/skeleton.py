@@ -85,15 +85,6 @@ def lint():
     return verdict(done.returncode == 0, last_line(done.stdout + done.stderr))
 
 
-def acceptance_script(*command, seconds=7200):
-    """A check of its own in tests/acceptance: its exit code, and its last line as the figure."""
-    def check():
-        done = run(["tests/acceptance/" + command[0], *command[1:]] if command[0].endswith(".sh") else
-                   [PYTHON, "tests/acceptance/" + command[0], "--build", build_dir(), "--cache", CACHE, *command[1:]], seconds)
-        return verdict(done.returncode == 0, last_line(done.stdout if done.returncode == 0 else done.stdout + done.stderr))
-    return check
-
-
 def c_programs():
     """The programs in C over each shared library alone."""
     figures, ok = [], True
@@ -108,12 +99,13 @@ ZOO = ["resnet18", "mobilenet_v2", "vit_b_16", "vit_b_16_dynamic", "bert_base", 
 
 
 def script(path, *options, seconds=7200, before=None):
-    """A program whose last line is its figure and whose exit code its verdict."""
+    """A program whose last line is its figure and whose exit code its verdict; shell scripts find build and models themselves."""
     def check():
         if before:
             before()
-        done = run([PYTHON, path, "--build", build_dir(), "--cache", CACHE, *options], seconds)
-        return verdict(done.returncode == 0, last_line(done.stdout + done.stderr))
+        command = [path, *options] if path.endswith(".sh") else [PYTHON, path, "--build", build_dir(), "--cache", CACHE, *options]
+        done = run(command, seconds)
+        return verdict(done.returncode == 0, last_line(done.stdout if done.returncode == 0 else done.stdout + done.stderr))
     return check
 
 
@@ -250,7 +242,7 @@ POINTS = [
     Point("0.c", "gate", "carrying test c: NonZero -> Gather -> MatMul, 50 extents in shuffled order", gtest("test_e2e", "Carrying.C_*")),
     Point("0.d", "gate", "carrying test d: Loop with packed invariants, If nested", gtest("test_e2e", "Carrying.D_*")),
     Point("0.e", "gate", "carrying test e: one artifact, five variants, weights stored once (MiniLM and BERT)",
-          all_of(gtest("test_e2e", "CarryingArtifact.E_*", 2), acceptance_script("carrying_e.py"))),
+          all_of(gtest("test_e2e", "CarryingArtifact.E_*", 2), script("tests/acceptance/carrying_e.py"))),
     Point("0.f", "gate", "carrying test f: GEMM with dequantize prologue and epilogue in one kernel; permuted reader not fused", gtest("test_e2e", "Carrying.F_*", 2)),
     Point("0.g", "gate", "carrying test g: shape chains leave no host step; 50 shapes from one artifact",
           gtest("test_e2e", "*/CarryingShapes.G_*:CarryingExports.G_*", 7)),
@@ -258,7 +250,7 @@ POINTS = [
           all_of(gtest("test_e2e", "*CarryingFromC*", 10), c_programs)),
     Point("0.grad", "gate", "every op row has a checked gradient or its reason", gtest("test_ir", "*Gradient*", 5)),
     Point("0.build", "gate", "clean build <= 6 min on two cores, one pass touched <= 20 s, slowest unit <= 10 s", build_times),
-    Point("0.notk", "gate", "builds and tests without a CUDA toolkit", acceptance_script("no_toolkit.sh")),
+    Point("0.notk", "gate", "builds and tests without a CUDA toolkit", script("tests/acceptance/no_toolkit.sh")),
     Point("0.link", "gate", "link test, include arrows, byte identity, S1-S4, lint; untrusted native code never ran",
           all_of(lint, gtest("test_e2e", "Libraries*"), gtest("test_codegen", "Artifact*", 8), gtest("test_tools", "Untrusted.*", 2),
                  gtest("test_support", "*Beneath*:*Spawn*:*Budget*:*Ident*", 20))),

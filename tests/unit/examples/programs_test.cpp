@@ -55,7 +55,7 @@ class Programs : public testing::Test {
 };
 
 TEST_F(Programs, SpeechHearsWhatTheStoredProbabilitiesSay) {
-  if (!there("silero_vad")) GTEST_SKIP() << "no model silero_vad";
+  if (!there("silero_vad")) FAIL() << "no model silero_vad; tests/models/prepare.py brings it";
   const std::string cases = NNC_SOURCE_DIR "/tests/models/cases/silero_vad/recorded_16k";
   const Tensor steps = read_npz_file(cases + ".in.npz")["input"], probabilities = read_npz_file(cases + ".out.npz")["output"];
   constexpr int64_t kContext = 64, kStep = 512;
@@ -91,7 +91,7 @@ TEST_F(Programs, SpeechHearsWhatTheStoredProbabilitiesSay) {
 }
 
 TEST_F(Programs, FiletypeKnowsFilesByTheirContent) {
-  if (!there("magika")) GTEST_SKIP() << "no model magika";
+  if (!there("magika")) FAIL() << "no model magika; tests/models/prepare.py brings it";
   for (const auto& [file, type] : {std::pair{"README.md", "markdown"},
                                    {"tests/lint.py", "python"},
                                    {"CMakeLists.txt", "cmake"},
@@ -106,7 +106,7 @@ TEST_F(Programs, FiletypeKnowsFilesByTheirContent) {
 }
 
 TEST_F(Programs, ReadtextReads) {
-  if (!there("ppocr_v6_rec")) GTEST_SKIP() << "no model ppocr_v6_rec";
+  if (!there("ppocr_v6_rec")) FAIL() << "no model ppocr_v6_rec; tests/models/prepare.py brings it";
   const std::string file = NNC_SOURCE_DIR "/tests/models/cases/read_page.npy";
   const auto bytes = read_file(file, 1 << 24);
   ASSERT_TRUE(bytes.ok());
