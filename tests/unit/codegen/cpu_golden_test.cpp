@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <functional>
 
 #include "codegen/lower.h"
 #include "ir/base/kernel.h"
@@ -16,12 +15,6 @@ namespace nnc {
 namespace {
 
 using namespace golden_groups;
-
-struct Golden {
-  const char* name;
-  std::function<ValueId(Group&)> build;
-  std::vector<std::string> must, must_not;
-};
 
 // One kernel each, and no masked access: what they read has a size that is known, so even borders need none.
 const std::vector<Golden>& goldens() {

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <functional>
 
 #include "codegen/cuda/nvrtc.h"
 #include "codegen/emit.h"
@@ -17,12 +16,6 @@ namespace nnc {
 namespace {
 
 using namespace golden_groups;
-
-struct Golden {
-  const char* name;
-  std::function<ValueId(Group&)> build;
-  std::vector<std::string> must, must_not;
-};
 
 const std::vector<Golden>& goldens() {
   static const std::vector<Golden> all = {

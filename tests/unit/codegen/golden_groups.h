@@ -1,6 +1,10 @@
 #pragma once
 // Small groups, one per class of kernel, for the goldens of both targets.
 
+#include <functional>
+#include <string>
+#include <vector>
+
 #include "ir/builder.h"
 
 namespace nnc::golden_groups {
@@ -11,6 +15,13 @@ struct Group {
   Builder b{g};
   ValueId input(DType t, Shape shape) { return g.add_input(Type::tensor(t, std::move(shape))); }
   ValueId op(OpKind k, std::vector<ValueId> args, AttrList attrs = {}) { return *b.op(k, std::move(args), std::move(attrs)); }
+};
+
+// A group and what its text must and must not hold.
+struct Golden {
+  const char* name;
+  std::function<ValueId(Group&)> build;
+  std::vector<std::string> must, must_not;
 };
 
 inline ValueId softmax(Group& f) {
