@@ -81,11 +81,19 @@ class FoldGroup {
            (f_.inside(behind_reshapes(v), f_.unit(seed_)) && behind_reshapes(v) != v);
   }
 
+  // Made of the group's values by views that the reader makes again: it would ask for other rows' folds.
+  bool elsewhere(ValueId v) const {
+    const NodeId def = f_.g.value(v).def;
+    if (!def.valid() || !f_.copied(def) || ours(v)) return false;
+    const std::vector<ValueId>& operands = f_.node(def).operands;
+    return std::any_of(operands.begin(), operands.end(), [&](ValueId o) { return o.valid() && (ours(o) || elsewhere(o)); });
+  }
+
   // Elementwise over the whole shape: the group's narrow values must stand at their own place.
   bool is_wide(const Node& n) const {
     if (f_.shape(n.results[0]) != whole_) return false;
     return std::all_of(n.operands.begin(), n.operands.end(), [&](ValueId o) {
-      if (!o.valid() || !ours(o)) return true;
+      if (!o.valid() || !ours(o)) return !o.valid() || !elsewhere(o);
       return narrow(o) ? aligned(f_.shape(o)) : f_.shape(o) == whole_ && behind_reshapes(o) == o;
     });
   }
@@ -93,12 +101,32 @@ class FoldGroup {
   bool is_narrow(const Node& n) {
     if (!is_narrow_shape(f_.shape(n.results[0])) || f_.shape(n.results[0]) == whole_) return false;
     return std::all_of(n.operands.begin(), n.operands.end(), [&](ValueId o) {
-      if (!o.valid() || !ours(o)) return true;
+      if (!o.valid() || !ours(o)) return !o.valid() || !elsewhere(o);
       return narrow(o) && f_.shape(o) == f_.shape(n.results[0]);
     });
   }
 
-  bool join(NodeId id, bool narrow) {
+  // Whether members that read v already, which was none of the group's until now, read it at their own place.
+  bool stands_where_read(ValueId v, bool narrow) const {
+    const auto uses = f_.g.value(v).uses;
+    return std::all_of(uses.begin(), uses.end(), [&](const Use& use) {
+      if (!use.node.valid()) return true;
+      if (f_.copied(use.node)) {
+        const ValueId seen = f_.node(use.node).results[0];
+        if (narrow && f_.node(use.node).kind == OpKind::kReshape) return stands_where_read(seen, true);
+        const std::vector<NodeId> readers = f_.readers(seen);
+        return std::none_of(readers.begin(), readers.end(), [&](NodeId r) { return f_.unit(r) == unit(); });
+      }
+      if (f_.unit(use.node) != unit()) return true;
+      if (!narrow) return f_.shape(v) == whole_;
+      if (f_.lowering(use.node) == Lowering::kFold) return false;
+      const ValueId result = f_.node(use.node).results[0];
+      return narrow_.count(result) > 0 ? f_.shape(v) == f_.shape(result) : aligned(f_.shape(v));
+    });
+  }
+
+  bool join(NodeId id, bool narrow) { return stands_where_read(f_.node(id).results[0], narrow) && join_anywhere(id, narrow); }
+  bool join_anywhere(NodeId id, bool narrow) {
     if (!f_.may_join(unit(), f_.unit(id))) return false;
     f_.join(unit(), f_.unit(id));
     if (narrow) narrow_.insert(f_.node(id).results[0]);
@@ -143,7 +171,7 @@ class FoldGroup {
       const NodeId def = f_.g.value(o).def;
       if (!def.valid() || !f_.free(def) || f_.copied(def) || ours(o)) continue;
       if (f_.lowering(def) == Lowering::kElem ? !(wide ? is_wide(f_.node(def)) : apart(def)) : !is_row_gather(def)) continue;
-      if (worth_repeating(def)) taken = join(def, false) || taken;
+      if (worth_repeating(def)) taken = (wide && !is_row_gather(def) ? join(def, false) : join_anywhere(def, false)) || taken;
     }
     return taken;
   }
@@ -152,7 +180,7 @@ class FoldGroup {
   bool apart(NodeId id) const {
     const Node& n = f_.node(id);
     return f_.only_in(n.results[0], unit()) &&
-           std::none_of(n.operands.begin(), n.operands.end(), [&](ValueId o) { return o.valid() && ours(o); });
+           std::none_of(n.operands.begin(), n.operands.end(), [&](ValueId o) { return o.valid() && (ours(o) || elsewhere(o)); });
   }
   // Whole rows by index: what is read at each place of a row lies together.
   bool is_row_gather(NodeId id) const {
