@@ -191,6 +191,8 @@ std::optional<std::vector<double>> channel_vector(const Graph& g, ValueId v, int
 Result<bool> absorb(Rewriter& rw, NodeId root, ValueId linear, const ChannelAffine& affine) {
   Graph& g = rw.graph();
   const Node node = *def_of(g, linear);
+  // Zeros among the weights would make NaN of infinite factors.
+  if (!std::all_of(affine.scale.begin(), affine.scale.end(), [](double v) { return std::isfinite(v); })) return false;
   Builder b = rw.at(root);
   std::vector<ValueId> operands = node.operands;
   if (!affine.scale.empty()) { NNC_ASSIGN(operands[1], b.constant(scale_outputs(node, *const_value(g, operands[1]), affine.scale))); }
