@@ -6,16 +6,13 @@ namespace nnc::test {
 
 namespace {
 
-const OpMaker& any_maker(Random& r) {
-  static const int64_t total = [] {
-    int64_t sum = 0;
-    for (const OpMaker& m : op_makers()) sum += m.weight;
-    return sum;
-  }();
+template <class T> const T& any_of(std::span<const T> list, Random& r) {
+  int64_t total = 0;
+  for (const T& m : list) total += m.weight;
   int64_t at = r.below(total);
-  for (const OpMaker& m : op_makers())
+  for (const T& m : list)
     if ((at -= m.weight) < 0) return m;
-  return op_makers().back();
+  return list.back();
 }
 
 bool holds(const Graph& g, OpKind kind) {
@@ -44,7 +41,11 @@ RandomGraph random_graph(uint64_t seed) {
     first.make(s, first.kind);
   }
   for (int tries = 0; s.nodes < wanted && tries < 200; ++tries) {
-    const OpMaker& m = any_maker(s.r);
+    if (s.r.chance(12)) {
+      any_of(patterns(), s.r).make(s);
+      continue;
+    }
+    const OpMaker& m = any_of(op_makers(), s.r);
     m.make(s, m.kind);
   }
   return s.finish();

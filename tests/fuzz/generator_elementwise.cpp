@@ -26,7 +26,10 @@ void make_arithmetic(Sketch& s, OpKind kind) {
 
 void make_division(Sketch& s, OpKind kind) {
   const bool mod = kind == OpKind::kMod;
-  const ValueId x = mod ? s.exact_value() : s.any();
+  const bool whole = s.r.chance(50);
+  const ValueId x = whole ? s.of_dtype(s.r.pick({DType::kI8, DType::kI16, DType::kI32, DType::kI64, DType::kU8, DType::kU32}))
+                    : mod ? s.exact_value()
+                          : s.any();
   const DType t = s.dtype(x);
   if (t == DType::kBool) return;
   // Integer divisors of both signs and zero; float ones are kept off zero, where quotients lose all digits to what came before.

@@ -6,16 +6,41 @@
 
 namespace nnc::test {
 
+namespace {
+// Many halves of one sign, whose sum no half holds.
+ValueId large_halves(Sketch& s, int rank) {
+  const Sketch::Plain plain(s);
+  Ints dims = s.random_dims(rank);
+  for (int64_t& d : dims) d = std::max<int64_t>(d, 5);
+  while (element_count(dims) > kMostElements)
+    for (int64_t& d : dims) d = (d + 1) / 2;
+  return s.make_input(s.r.pick({DType::kF16, DType::kF16, DType::kBF16}), dims, 1e2, s.r.pick({1e3, 6e4}), true);
+}
+}  // namespace
+
 void make_reduce(Sketch& s, OpKind kind) {
   ValueId x = s.any();
-  if (s.r.chance(10)) {  // of nothing
-    Ints dims = s.random_dims(static_cast<int>(1 + s.r.below(3)));
-    dims[static_cast<size_t>(s.r.below(static_cast<int64_t>(dims.size())))] = 0;
-    x = s.make_input(s.r.chance(70) ? s.float_type : s.any_dtype(), dims, true);
+  if (s.r.chance(10)) {
+    x = large_halves(s, static_cast<int>(1 + s.r.below(3)));
+    s.apply(kind, {x},
+            {{"kind", s.r.pick({std::string("mean"), std::string("mean"), std::string("l1"), std::string("l2"), std::string("log_sum")})},
+             {"axes", s.some_axes(x)},
+             {"keepdims", s.r.below(2)}},
+            0);
+    return;
   }
   std::string how = s.r.pick({std::string("sum"), std::string("prod"), std::string("max"), std::string("min"), std::string("mean"),
                               std::string("l1"), std::string("l2"), std::string("sum_square"), std::string("log_sum"),
                               std::string("log_sum_exp"), std::string("sum"), std::string("max")});
+  if (s.r.chance(15)) {  // of nothing: what the fold begins with
+    Ints dims = s.random_dims(static_cast<int>(1 + s.r.below(3)));
+    const int64_t none = s.r.below(static_cast<int64_t>(dims.size()));
+    dims[static_cast<size_t>(none)] = 0;
+    x = s.make_input(s.r.chance(70) ? s.float_type : s.any_dtype(), dims, true);
+    if (s.r.chance(60)) how = s.r.pick({std::string("max"), std::string("min"), std::string("prod"), std::string("mean")});
+    s.apply(kind, {x}, {{"kind", how}, {"axes", Ints{none}}, {"keepdims", s.r.below(2)}}, how == "max" || how == "min" ? 1 : 0);
+    return;
+  }
   // The order of a product decides whether it overflows before it meets a zero: short ones alone.
   bool fixed = true;
   for (const Dim& d : s.shape(x)) fixed = fixed && d.is_const();
@@ -43,7 +68,9 @@ void make_norm(Sketch& s, OpKind kind) {
   // The statistics of a batch norm may cancel what is infinite: its operands are its own.
   const bool batch = kind == OpKind::kBatchNorm && s.specials;
   const auto plain = batch ? std::make_unique<Sketch::Plain>(s) : nullptr;
-  const ValueId x = batch ? s.make_input(s.float_type, s.random_dims(static_cast<int>(2 + s.r.below(3))), -4, 4, true) : s.floating(2);
+  const ValueId x = batch ? s.make_input(s.float_type, s.random_dims(static_cast<int>(2 + s.r.below(3))), -4, 4, true)
+                    : kind != OpKind::kBatchNorm && s.r.chance(8) ? large_halves(s, static_cast<int>(2 + s.r.below(2)))
+                                                                  : s.floating(2);
   const Shape shape = s.shape(x);
   const int64_t a = s.axis(x), last = static_cast<int64_t>(shape.size()) - 1;
   const DType t = s.dtype(x);
@@ -166,25 +193,11 @@ void make_resize(Sketch& s, OpKind kind) {
 
 // ---- heroes
 
-namespace {
-
-// y + its transpose, where that has y's extents: a reader at two places.
-void add_transpose(Sketch& s, ValueId y) {
-  const Shape& shape = s.shape(y);
-  const size_t rank = shape.size();
-  if (rank < 2 || shape[rank - 1] != shape[rank - 2]) return;
-  Ints perm;
-  for (size_t k = 0; k < rank; ++k) perm.push_back(static_cast<int64_t>(k));
-  std::swap(perm[rank - 1], perm[rank - 2]);
-  if (s.apply(OpKind::kTranspose, {y}, {{"perm", perm}})) s.apply(OpKind::kAdd, {y, s.last()});
-}
-
-}  // namespace
-
 void make_epilogue(Sketch& s) {
   ValueId v = s.last();
-  if (s.r.chance(50)) add_transpose(s, v);
-  v = s.last();
+  // A reader at two places.
+  if (s.r.chance(40))
+    if (const auto other = s.turned(v); other && s.apply(OpKind::kAdd, {v, *other})) v = s.last();
   for (int64_t k = 1 + s.r.below(3); k > 0; --k) {
     const bool ok = s.r.chance(50)
                         ? s.apply(OpKind::kAdd, {v, s.partner(v)})
@@ -195,8 +208,13 @@ void make_epilogue(Sketch& s) {
 }
 
 void make_matmul(Sketch& s, OpKind kind) {
-  if (s.r.chance(20)) {  // square
+  if (s.r.chance(25)) {  // square, in its rows and columns or in its outer axes
     const int64_t n = s.r.pick<int64_t>({1, 3, 8, 16, 17, 32, 33}), k = s.r.pick<int64_t>({1, 2, 5, 16, 31});
+    if (s.r.chance(50)) {
+      const ValueId stack = s.make_input(s.float_type, Ints{n % 9, n % 9, k}, -2, 2, true);
+      if (s.apply(kind, {stack, s.make_input(s.float_type, Shape{s.shape(stack)[2], s.extent()}, -1, 1, false)}, {}, 0)) make_epilogue(s);
+      return;
+    }
     const ValueId left = s.make_input(s.float_type, Ints{n, k}, -2, 2, true);
     const Shape right = {s.shape(left)[1], s.shape(left)[0]};
     if (s.apply(kind, {left, s.make_input(s.float_type, right, -1, 1, false)}, {}, 0)) make_epilogue(s);

@@ -22,6 +22,13 @@ struct OpWithoutMaker {
 };
 std::span<const OpWithoutMaker> ops_without_maker();
 
+// Several nodes that passes look for together (generator_patterns.cpp).
+struct Pattern {
+  int weight;
+  void (*make)(Sketch&);
+};
+std::span<const Pattern> patterns();
+
 // By family.
 void make_exact_unary(Sketch&, OpKind);  // any dtype, to the last bit
 void make_rounding(Sketch&, OpKind);     // discontinuous: exact floats

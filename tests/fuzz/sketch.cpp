@@ -233,9 +233,32 @@ int64_t Sketch::count_of_pair(ValueId a, ValueId b) {
   return std::max<int64_t>(1, count(a)) * std::max<int64_t>(1, count(b)) > kMostElements * 4 ? INT64_MAX : std::max(count(a), count(b));
 }
 
+std::optional<ValueId> Sketch::turned(ValueId v) {
+  const Shape s = shape(v);
+  Ints perm;
+  std::vector<std::pair<size_t, size_t>> alike;
+  for (size_t k = 0; k < s.size(); ++k) {
+    perm.push_back(static_cast<int64_t>(k));
+    for (size_t i = 0; i < k; ++i)
+      if (s[i] == s[k] && !s[k].is_const(1)) alike.emplace_back(i, k);
+  }
+  if (!alike.empty()) {
+    const auto [a, b] = alike[static_cast<size_t>(r.below(static_cast<int64_t>(alike.size())))];
+    std::swap(perm[a], perm[b]);
+    return apply(OpKind::kTranspose, {v}, {{"perm", perm}}) ? std::optional(last()) : std::nullopt;
+  }
+  const int64_t a = axis(v);
+  if (s.empty() || !s[static_cast<size_t>(a)].is_const() || s[static_cast<size_t>(a)].constant() < 2) return std::nullopt;
+  const AttrList backwards = {
+      {"axes", Ints{a}}, {"starts", Shape{s[static_cast<size_t>(a)].constant() - 1}}, {"ends", Shape{-1}}, {"steps", Ints{-1}}};
+  return apply(OpKind::kSlice, {v}, backwards) ? std::optional(last()) : std::nullopt;
+}
+
 ValueId Sketch::partner(ValueId v) {
-  const Shape& s = shape(v);
+  const Shape s = shape(v);
   if (r.chance(15)) return v;
+  if (r.chance(10))
+    if (const auto other = turned(v)) return *other;
   const auto known = choose([&](const Known& k) {
     if (dtype(k.v) != dtype(v) || k.v == v) return false;
     const Shape& o = shape(k.v);

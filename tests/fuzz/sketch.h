@@ -76,7 +76,8 @@ class Sketch {
   ValueId of_dtype(DType t);
   ValueId ranked(int rank);
   ValueId exact_value(bool floats_only = false, int rank = 0);
-  ValueId partner(ValueId v);  // same dtype, extents that broadcast
+  ValueId partner(ValueId v);                // same dtype, extents that broadcast
+  std::optional<ValueId> turned(ValueId v);  // v with axes of one extent swapped, or an axis backwards
 
   // Adds the node if its row takes the operands. `exactness`: 0 never exact, 1 as exact as the operands.
   bool apply(OpKind kind, std::vector<ValueId> operands, AttrList attrs = {}, int exactness = 1, std::vector<RegionId> regions = {});
