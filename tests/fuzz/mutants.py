@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """mutants.py --build DIR [--seed S] [NAME ...]: runs what should find the planted miscompiles of mutants.tsv, one after the other, until one
 does, and prints who found each. A killer counts only where it passes without the mutant. The build needs NNC_MUTANTS=ON (preset dev or
-ci). Exit code 1 if more than one mutant lives, or table and source disagree."""
+ci). Exit code 1 if more than one mutant lives, if they are too few, or if table and source disagree."""
 import argparse
 import hashlib
 import os
@@ -14,6 +14,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+LEAST_KINDS, LEAST_AFTER = 14, 4
 SOURCES = ["ir", "passes", "codegen", "runtime", "frontend"]
 
 
@@ -21,18 +22,23 @@ def graphs(targets, count, levels):
     return lambda seed: ["random_graphs", "--seed", seed, "--count", count, "--stop", 3, "--reduce", 0, "--targets", targets, "--levels", levels]
 
 
-# In the order they are tried; the generator's share is bounded by its number of graphs.
+def gtest(program, *arguments):
+    return lambda seed: [program, "--gtest_brief=1", "--gtest_fail_fast", *arguments]
+
+
+# In the order they are tried where a row's own first one finds nothing: graphs in the interpreter, programs of seconds, then graphs through
+# compilers.
 KILLERS = {
-    "graphs": graphs("cpu:vm", 600, "0,1,2"),
+    "graphs": graphs("cpu:vm", 1200, "0,1,2"),
+    "goldens": gtest("test_golden"),
+    "equivalence": gtest("test_passes"),
+    "gradients": gtest("test_ir", "--gtest_filter=*Gradient*"),
+    "onnx": gtest("test_onnx", "--gtest_filter=-*EveryByteChanged*:*EveryTruncation*"),
+    "opsets": lambda seed: ["opset_sides.py"],
+    "runtime": gtest("test_runtime"),
+    "kernels": gtest("test_base"),
     "graphs-native": graphs("cpu:vm,cpu:x86-64-v3", 60, "2"),
     "graphs-emu": graphs("cpu:vm,cuda-emu:sm_80", 120, "2"),
-    "goldens": lambda seed: ["test_golden", "--gtest_brief=1", "--gtest_fail_fast"],
-    "equivalence": lambda seed: ["test_passes", "--gtest_brief=1", "--gtest_fail_fast"],
-    "onnx": lambda seed: ["test_onnx", "--gtest_brief=1", "--gtest_fail_fast", "--gtest_filter=-*EveryByteChanged*:*EveryTruncation*"],
-    "opsets": lambda seed: ["opset_sides.py"],
-    "gradients": lambda seed: ["test_ir", "--gtest_brief=1", "--gtest_fail_fast", "--gtest_filter=*Gradient*"],
-    "kernels": lambda seed: ["test_base", "--gtest_brief=1", "--gtest_fail_fast"],
-    "runtime": lambda seed: ["test_runtime", "--gtest_brief=1", "--gtest_fail_fast"],
 }
 
 
@@ -63,6 +69,7 @@ def planted_in_source():
 class Runner:
     def __init__(self, build, seed):
         self.build, self.seed, self.clean = build, seed, {}
+        self.open_findings = {}  # by killer: seeds that fail without a mutant
 
     def command(self, killer, seed):
         name, *arguments = [str(c) for c in KILLERS[killer](seed)]
@@ -73,8 +80,7 @@ class Runner:
             return [sys.executable, str(ROOT / "tests" / "conformance" / name), "--run", str(program)]
         return [str(program), *arguments]
 
-    def run(self, killer, mutant):
-        command = self.command(killer, self.seed)
+    def run(self, command, mutant):
         env = dict(os.environ, NNC_MUTANT=mutant, NNC_SOURCE_DIR=str(ROOT))
         try:
             done = subprocess.run(command, cwd=ROOT, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=900)
@@ -82,43 +88,51 @@ class Runner:
             return 1, "no answer in 15 minutes"
         return done.returncode, done.stdout + done.stderr
 
-    def only_with(self, killer, text):
+    def graphs_find(self, killer, mutant):
         """The first failing graph that passes without the mutant: seeds are drawn, and one may find what nobody planted."""
-        for line, seed in re.findall(r"^((?:FAIL|crash) +seed (\d+).*)", text, re.M):
-            command = self.command(killer, seed)
-            command[command.index("--count") + 1] = "1"
-            done = subprocess.run(command, cwd=ROOT, env=dict(os.environ, NNC_MUTANT=""),
-                                  stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=900)
-            if done.returncode == 0:
+        known = self.open_findings.setdefault(killer, set())
+        command = self.command(killer, self.seed)
+        command[command.index("--stop") + 1] = str(3 + len(known))
+        code, text = self.run(command, mutant)
+        for line, seed in re.findall(r"^((?:FAIL|crash) +seed (\d+).*)", text, re.M) if code != 0 else []:
+            if seed in known:
+                continue
+            alone = self.command(killer, seed)
+            alone[alone.index("--count") + 1] = "1"
+            code, text = self.run(alone, "")
+            if code == 0:
                 return line
-            print(f"     seed {seed} fails without a mutant: {reason(done.stdout)}", flush=True)
+            known.add(seed)
+            print(f"     seed {seed} fails without a mutant: {reason(text)}", flush=True)
         return None
 
-    def passes_clean(self, killer):
+    def program_finds(self, killer, mutant):
+        command = self.command(killer, self.seed)
         if killer not in self.clean:
-            code, text = self.run(killer, "")
+            code, text = self.run(command, "")
             self.clean[killer] = code == 0
             if code != 0:
                 print(f"     {killer} fails without a mutant and is left out:\n{text[-1500:]}", flush=True)
-        return self.clean[killer]
+        if not self.clean[killer]:
+            return None
+        code, text = self.run(command, mutant)
+        return text if code != 0 else None
 
 
 def reason(text):
-    for line in text.splitlines():
-        if line.startswith(("FAIL", "crash")) or " Failure" in line or line.startswith("[  FAILED"):
-            return re.sub(r"\s+", " ", line)[:150]
+    """The line that says what failed: with its seed and target, or with the test's name."""
+    for start in ("FAIL", "crash", "[  FAILED  ]"):
+        for line in text.splitlines():
+            if line.startswith(start):
+                return re.sub(r"\s+", " ", line)[:150]
     return " ".join(text.split())[-150:]
 
 
 def find(runner, row):
-    order = [row["first"]] + [k for k in KILLERS if k != row["first"]]
-    for killer in order:
-        if not killer.startswith("graphs") and not runner.passes_clean(killer):
-            continue
-        code, text = runner.run(killer, row["name"])
-        if code != 0 and killer.startswith("graphs"):
-            text = runner.only_with(killer, text)
-        if code != 0 and text:
+    for killer in [row["first"]] + [k for k in KILLERS if k != row["first"]]:
+        find_with = runner.graphs_find if killer.startswith("graphs") else runner.program_finds
+        text = find_with(killer, row["name"])
+        if text:
             return killer, reason(text)
     return None, ""
 
@@ -139,20 +153,26 @@ def main():
         return 1
     print(f"seed {args.seed}; the generator is {'as it was frozen' if generator_digest() == frozen else 'changed since it was frozen'}", flush=True)
     runner, alive, found = Runner(args.build, args.seed), [], {"before": 0, "after": 0}
-    rows = [r for r in rows if not args.names or r["name"] in args.names]
-    for row in rows:
+    chosen = [r for r in rows if not args.names or r["name"] in args.names]
+    begin = time.monotonic()
+    for k, row in enumerate(chosen):
         start = time.monotonic()
         killer, why = find(runner, row)
         if killer is None:
             alive.append(row["name"])
         else:
             found[row["planted"]] += 1
-        print(f"{'found' if killer else 'LIVES'} {row['name']:28} {killer or '-':14} {time.monotonic() - start:5.0f} s  {why}", flush=True)
-    total = {k: sum(r["planted"] == k for r in rows) for k in found}
+        print(f"{'found' if killer else 'LIVES'} {row['name']:28} {killer or '-':14} {time.monotonic() - start:5.0f} s  [{k + 1}/{len(chosen)}] "
+              f"{row['row']}: {why}", flush=True)
+    total = {k: sum(r["planted"] == k for r in chosen) for k in found}
+    kinds = len({r["row"] for r in chosen if not r["row"].startswith("-")})
     changed = "" if generator_digest() == frozen else " (the generator changed since)"
     print(f"{found['before']} of {total['before']} found, of those planted after the generator was frozen{changed} {found['after']} of {total['after']}; "
-          f"{len({r['row'] for r in rows if r['planted'] == 'before'})} kinds of faults; alive: {', '.join(alive) or 'none'}")
-    return 1 if len(alive) > 1 else 0
+          f"{kinds} kinds of faults, {time.monotonic() - begin:.0f} s; alive: {', '.join(alive) or 'none'}")
+    few = not args.names and (kinds < LEAST_KINDS or total["after"] < LEAST_AFTER)
+    if few:
+        print(f"too few: {LEAST_KINDS} kinds of faults and {LEAST_AFTER} planted after the freeze are asked for")
+    return 1 if len(alive) > 1 or few else 0
 
 
 if __name__ == "__main__":
