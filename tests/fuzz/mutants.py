@@ -19,7 +19,7 @@ SOURCES = ["ir", "passes", "codegen", "runtime", "frontend"]
 
 
 def graphs(targets, count, levels):
-    return lambda seed: ["random_graphs", "--seed", seed, "--count", count, "--stop", 3, "--reduce", 0, "--targets", targets, "--levels", levels]
+    return lambda seed: ["random_graphs", "--seed", seed, "--count", count, "--stop", 1, "--reduce", 0, "--targets", targets, "--levels", levels]
 
 
 def gtest(program, *arguments):
@@ -92,19 +92,29 @@ class Runner:
         """The first failing graph that passes without the mutant: seeds are drawn, and one may find what nobody planted."""
         known = self.open_findings.setdefault(killer, set())
         command = self.command(killer, self.seed)
-        command[command.index("--stop") + 1] = str(3 + len(known))
-        code, text = self.run(command, mutant)
-        for line, seed in re.findall(r"^((?:FAIL|crash) +seed (\d+).*)", text, re.M) if code != 0 else []:
-            if seed in known:
-                continue
-            alone = self.command(killer, seed)
-            alone[alone.index("--count") + 1] = "1"
-            code, text = self.run(alone, "")
-            if code == 0:
-                return line
-            known.add(seed)
-            print(f"     seed {seed} fails without a mutant: {reason(text)}", flush=True)
+        count = command.index("--count") + 1
+        first, end = self.seed, self.seed + int(command[count])
+        while first < end:
+            command = self.command(killer, first)
+            command[count] = str(end - first)
+            code, text = self.run(command, mutant)
+            failed = re.findall(r"^((?:FAIL|crash) +seed (\d+).*)", text, re.M)
+            if code == 0 or not failed:
+                return None
+            for line, seed in failed:
+                if seed not in known and self.passes_without(killer, seed):
+                    return line
+                known.add(seed)
+            first = 1 + max(int(seed) for _, seed in failed)
         return None
+
+    def passes_without(self, killer, seed):
+        command = self.command(killer, seed)
+        command[command.index("--count") + 1] = "1"
+        code, text = self.run(command, "")
+        if code != 0:
+            print(f"     seed {seed} fails without a mutant: {reason(text)}", flush=True)
+        return code == 0
 
     def program_finds(self, killer, mutant):
         command = self.command(killer, self.seed)
