@@ -192,7 +192,9 @@ if(EXISTS ${CMAKE_SOURCE_DIR}/tests/fuzz/random_graphs.cpp)
   target_link_libraries(random_graphs PRIVATE nnc_api nnc_emulator)
   add_test(NAME random_graphs COMMAND random_graphs --seed 1 --count 300 --shares
     --targets cpu:vm,cpu:x86-64-v3,cuda-emu:sm_80 --slow-share 10 --nvrtc 30)
-  set_tests_properties(random_graphs PROPERTIES TIMEOUT 1200 ENVIRONMENT "NNC_NVRTC=${NNC_NVRTC}")
+  add_test(NAME found_graphs COMMAND random_graphs --found ${CMAKE_SOURCE_DIR}/tests/fuzz/found
+    --targets cpu:vm,cpu:x86-64-v3,cuda-emu:sm_80 --nvrtc 100)
+  set_tests_properties(random_graphs found_graphs PROPERTIES TIMEOUT 1200 ENVIRONMENT "NNC_NVRTC=${NNC_NVRTC}")
 endif()
 
 # What `nnc dump` writes about real models.

@@ -4,6 +4,7 @@
 // discontinuous ops read only values that every backend computes to the last bit, indices lie inside of what they index.
 
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "ir/builder.h"
@@ -13,9 +14,10 @@ namespace nnc::test {
 struct RandomGraph {
   std::unique_ptr<Module> module;
   std::vector<Tensor> inputs;
-  std::vector<Tensor> other;  // arguments of other extents, for a second run of the same session; empty where all extents are fixed
-  std::vector<bool> exact;    // by output: every backend computes it to the last bit
-  bool symbolic = false;      // an extent is symbolic
+  std::vector<Tensor> other;       // arguments of other extents, for a second run of the same session; empty where all extents are fixed
+  std::vector<bool> exact;         // by output: every backend computes it to the last bit
+  std::set<ValueId> exact_values;  // such values of the graph, for parts of it
+  bool symbolic = false;           // an extent is symbolic
 };
 
 // Seeds that follow each other take turns in the row they begin with, so that a range of seeds holds every row.

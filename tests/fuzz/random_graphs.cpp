@@ -1,9 +1,11 @@
 // Differential testing with random graphs: the interpreter against compiled programs at every level and target, twice, and with other
 // extents in the same session; natively compiled kernels against interpreted ones to the last bit; text against text.
-// `random_graphs [--seed S] [--count N] [--targets cpu:vm,cpu:x86-64-v3,cuda-emu:sm_80] [--levels 0,1,2] [--slow-share P] [--nvrtc N]
+// `random_graphs [--seed S] [--count N] [--found FOLDER] [--targets cpu:vm,cpu:x86-64-v3,cuda-emu:sm_80] [--levels 0,1,2] [--slow-share P]
+// [--nvrtc N]
 // [--shares] [--parallel K] [--stop K] [--reduce K] [--text]`: without a seed, one is drawn and printed; targets but the first get P % of
 // the graphs, CUDA ones at the last level; NVRTC compiles the kernels of N graphs; --shares fails where the figures fall short; --stop ends
-// after K failures; the first K failures are reduced to what they need. Exit code 1 if one fails.
+// after K failures; the first K failures are reduced to what they need; --found runs the graphs of a folder's files instead. Exit code 1 if
+// one fails.
 
 #include <chrono>
 #include <cstdio>
@@ -19,6 +21,7 @@
 #include "tests/conformance/isolated.h"
 #include "tests/fuzz/compare.h"
 #include "tests/fuzz/figures.h"
+#include "tests/fuzz/found.h"
 #include "tests/fuzz/reduce.h"
 
 namespace {
@@ -36,6 +39,7 @@ struct Options {
   int slow_share = 100;
   std::vector<std::string> targets = {"cpu:vm"};
   std::vector<int> levels = {0, 1, 2};
+  std::vector<std::string> found;  // files instead of seeds
   bool text = false, shares = false;
 
   // Whole slices, spread evenly, so that what a share saves is compilers' starts.
@@ -240,6 +244,15 @@ std::string failure_of(RandomGraph graph, const Options& options) {
   return failure;
 }
 
+RandomGraph graph_of(const Options& o, size_t item) {
+  if (o.found.empty()) return test::random_graph(o.seed + item);
+  auto made = test::found_graph(o.found[item]);
+  if (made.ok()) return std::move(made).value();
+  std::fprintf(stderr, "%s\n", made.error().str().c_str());
+  std::exit(2);
+}
+std::string name_of(const Options& o, size_t item) { return o.found.empty() ? cat("seed ", o.seed + item) : o.found[item]; }
+
 struct Totals {
   std::map<std::string, int> counts;
   std::vector<uint64_t> failed;
@@ -291,6 +304,15 @@ Options parse_options(int argc, char** argv) {
       const std::string list = next();
       o.levels.clear();
       for (const std::string_view l : split(list, ',')) o.levels.push_back(std::atoi(std::string(l).c_str()));
+    } else if (arg == "--found") {
+      auto files = test::found_files(next());
+      if (!files.ok()) {
+        std::fprintf(stderr, "%s\n", files.error().str().c_str());
+        std::exit(2);
+      }
+      o.found = std::move(files).value();
+      o.count = o.found.size();
+      o.reduce = 0;
     } else if (arg == "--text") {
       o.text = true;
     } else if (arg == "--shares") {
@@ -312,7 +334,7 @@ int main(int argc, char** argv) {
   std::fflush(stdout);
   test::Figures figures;
   for (size_t k = 0; k < o.count; ++k) {
-    const RandomGraph r = test::random_graph(o.seed + k);
+    const RandomGraph r = graph_of(o, k);
     figures.add(r);
     if (o.text) std::fputs(print_module(*r.module).c_str(), stdout);
   }
@@ -322,7 +344,7 @@ int main(int argc, char** argv) {
     for (size_t k = 0; k < items.size(); ++k) {
       cases[k].item = items[k];
       report.at(items[k]);
-      cases[k].graph = test::random_graph(o.seed + items[k]);
+      cases[k].graph = graph_of(o, items[k]);
     }
     Slice(cases, o, report).run();
   };
@@ -332,7 +354,7 @@ int main(int argc, char** argv) {
       totals.add_facts(o, r.reason, figures);
       return;
     }
-    std::printf("%-5s seed %llu  %s\n", r.status.c_str(), static_cast<unsigned long long>(o.seed) + item, r.reason.c_str());
+    std::printf("%-5s %s  %s\n", r.status.c_str(), name_of(o, item).c_str(), r.reason.c_str());
     std::fflush(stdout);
     if (r.status != "skip") totals.failed.push_back(o.seed + item);
   };

@@ -70,7 +70,9 @@ class Part {
     for (const ValueId v : node.results) {
       bool leaves = g_.value(v).uses.empty();
       for (const Use& u : g_.value(v).uses) leaves = leaves || !u.node.valid() || !nodes_.count(u.node);
-      if (leaves) outputs_.push_back(at_[v]);
+      if (!leaves) continue;
+      outputs_.push_back(at_[v]);
+      out_.exact.push_back(from_.exact_values.count(v) > 0);
     }
     return true;
   }

@@ -327,6 +327,8 @@ RandomGraph Sketch::finish() {
   if (outputs.empty()) outputs.push_back(pool_.back().v);
   graph().set_outputs(outputs);
   for (const ValueId v : outputs) out_.exact.push_back(exact(v));
+  for (const Known& k : pool_)
+    if (k.exact) out_.exact_values.insert(k.v);
   Entry& e = *out_.module->entries[0];
   for (size_t k = 0; k < graph().inputs().size(); ++k) e.args.push_back({cat("x", k), {}});
   for (size_t k = 0; k < outputs.size(); ++k) e.results.push_back({cat("y", k), {}});
