@@ -222,7 +222,8 @@ std::pair<Coord, Coord> GroupBody::split(const Coord& a, const Dim& f) {
   bool known = false;
   const Dim top = range_hi(rest, &known);
   const Expr fe = k_.dim(f);
-  Coord q = opaque(k_.let("q", k_.floordiv(e, fe)), never_negative(rest) ? 0 : -kDimMax, known ? s.floordiv(top, f) : Dim(kDimMax));
+  const Dim some = s.max(f, 1);  // without elements nothing is divided, but bounds are evaluated
+  Coord q = opaque(k_.let("q", k_.floordiv(e, fe)), never_negative(rest) ? 0 : -kDimMax, known ? s.floordiv(top, some) : Dim(kDimMax));
   Coord r = opaque(k_.let("r", k_.floormod(e, fe)), 0, s.sub(f, 1 + (lane_step != 0 ? lanes_ - 1 : 0)));
   return {add(hi, q), add(r, lane_part)};
 }
