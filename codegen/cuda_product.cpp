@@ -155,6 +155,8 @@ void CudaProduct::depth_loop(const std::function<void(Expr, Expr)>& compute) {
     k.barrier();
   });
   k.copy_wait(0);
+  // Without depth nothing stood between the first stage's stores and the result, which takes its place.
+  if (k.symbols().at_least(depth_, 1) != Ternary::kYes) k.barrier();
 }
 
 void CudaProduct::registers() {
