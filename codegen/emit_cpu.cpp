@@ -80,6 +80,8 @@ void CpuDialect::prelude(SourceWriter& w, const std::set<KType>& types, bool ind
     }
     w.line(cat("typedef i32x", n, " mx", n, ";"));
   }
+  // What was an integer has no -0: compilers that know of no traps would make a rounding in floats of the way there and back.
+  w.line("template <class T> HELPER T as_integer(T a) { asm(\"\" : \"+r\"(a)); return a; }");
   // NaN wins, -0 < +0. Vectors and scalars alike.
   w.line(
       "template <class T> HELPER T bits_and(T a, T b) { return __builtin_bit_cast(T, __builtin_bit_cast(__typeof__(a < b), a) & "
@@ -207,8 +209,8 @@ std::vector<std::string> CpuDialect::cast_body(const HelperKey& h) const {
         u ? cat("(", s, ")~0ull") : cat("(", s, ")", bits == 64 ? "0x7fffffffffffffffll" : cat((int64_t(1) << (bits - 1)) - 1));
     const std::string min = u ? "0" : cat("(", s, ")(-", max, " - 1)");
     const std::string low = u ? cat(x, " <= 0") : cat(x, " <= -", top);
-    const std::string each =
-        cat("(", x, " != ", x, " ? (", s, ")0 : ", low, " ? (", s, ")", min, " : ", x, " >= ", top, " ? ", max, " : (", s, ")", x, ")");
+    const std::string each = cat("(", x, " != ", x, " ? (", s, ")0 : ", low, " ? (", s, ")", min, " : ", x, " >= ", top, " ? ", max,
+                                 " : as_integer((", s, ")", x, "))");
     if (n == 1) return {cat("return (", t, ")", each, ";")};
     if (to.elem == DType::kI32 && from.elem == DType::kF32)
       return {cat(t, " r = __builtin_convertvector(a, ", t, ");"), cat("r = a >= 0x1p31f ? ", t, "{} + 0x7fffffff : r;"),
