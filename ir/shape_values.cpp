@@ -29,12 +29,28 @@ std::optional<int64_t> as_constant(const Rational& r) {
 
 bool is_integer(const Rational& r) { return r.num == 1 && r.den == 1; }
 
+// Of constants, what leaves 64 bits is not known: the op wraps, and a symbol that no run can evaluate would fail each.
+std::optional<Dim> within_64_bits(SymbolTable& t, RationalOp op, const Dim& a, const Dim& b) {
+  int64_t r = 0;
+  if (a.is_const() && b.is_const()) {
+    const int64_t x = a.constant(), y = b.constant();
+    const bool overflow = op == RationalOp::kAdd   ? __builtin_add_overflow(x, y, &r)
+                          : op == RationalOp::kSub ? __builtin_sub_overflow(x, y, &r)
+                                                   : __builtin_mul_overflow(x, y, &r);
+    return overflow ? std::nullopt : std::optional<Dim>(r);
+  }
+  return op == RationalOp::kAdd ? t.add(a, b) : op == RationalOp::kSub ? t.sub(a, b) : t.mul(a, b);
+}
+std::optional<Dim> product(SymbolTable& t, const Dim& a, const Dim& b) { return within_64_bits(t, RationalOp::kMul, a, b); }
+
 // a * x - b * y over the common denominator, for comparisons and sums.
 std::optional<Rational> weighted(SymbolTable& t, const Rational& a, const Rational& b, bool subtract) {
   int64_t den = 0;
   if (__builtin_mul_overflow(a.den, b.den, &den)) return std::nullopt;
-  const Dim x = t.mul(t.mul(a.dim, Dim(a.num)), Dim(b.den)), y = t.mul(t.mul(b.dim, Dim(b.num)), Dim(a.den));
-  return make_rational(t, subtract ? t.sub(x, y) : t.add(x, y), 1, den);
+  const auto x = product(t, a.dim, Dim(b.den)), y = product(t, b.dim, Dim(a.den));
+  if (!x || !y) return std::nullopt;
+  const auto sum = within_64_bits(t, subtract ? RationalOp::kSub : RationalOp::kAdd, *x, *y);
+  return sum ? make_rational(t, *sum, 1, den) : std::nullopt;
 }
 
 std::optional<Rational> extreme(SymbolTable& t, const Rational& a, const Rational& b, bool want_max) {
@@ -45,8 +61,8 @@ std::optional<Rational> extreme(SymbolTable& t, const Rational& a, const Rationa
   if (greater == Ternary::kNo) return want_max ? b : a;
   int64_t den = 0;
   if (__builtin_mul_overflow(a.den, b.den, &den)) return std::nullopt;
-  const Dim x = t.mul(a.dim, Dim(b.den)), y = t.mul(b.dim, Dim(a.den));
-  return make_rational(t, want_max ? t.max(x, y) : t.min(x, y), 1, den);
+  const auto x = product(t, a.dim, Dim(b.den)), y = product(t, b.dim, Dim(a.den));
+  return x && y ? make_rational(t, want_max ? t.max(*x, *y) : t.min(*x, *y), 1, den) : std::nullopt;
 }
 
 std::optional<Rational> divide_integers(SymbolTable& t, const Rational& a, const Rational& b) {
@@ -80,14 +96,15 @@ std::optional<Rational> combine_floats(SymbolTable& t, RationalOp op, const Rati
     case RationalOp::kSub: r = weighted(t, a, b, true); break;
     case RationalOp::kMul:
       if (__builtin_mul_overflow(a.den, b.den, &den)) return std::nullopt;
-      r = make_rational(t, t.mul(a.dim, b.dim), 1, den);
+      if (const auto numerator = product(t, a.dim, b.dim)) r = make_rational(t, *numerator, 1, den);
       break;
     case RationalOp::kDiv:
       if (b.dim.is_const()) {
         if (b.dim.is_const(0) || __builtin_mul_overflow(a.den, b.dim.constant(), &den)) return std::nullopt;
-        r = make_rational(t, t.mul(a.dim, Dim(b.den)), 1, den);
+        if (const auto numerator = product(t, a.dim, Dim(b.den))) r = make_rational(t, *numerator, 1, den);
       } else if (t.at_least(b.dim, 1) == Ternary::kYes) {
-        const auto exact = t.div_exact(t.mul(a.dim, Dim(b.den)), b.dim);
+        const auto numerator = product(t, a.dim, Dim(b.den));
+        const auto exact = numerator ? t.div_exact(*numerator, b.dim) : std::nullopt;
         if (exact) r = make_rational(t, *exact, 1, a.den);
       }
       break;
@@ -110,7 +127,9 @@ std::optional<Rational> make_rational(SymbolTable& symbols, const Dim& dim, int6
     num /= small;
     den /= small;
   }
-  Dim d = num == 1 ? dim : symbols.mul(dim, Dim(num));
+  const auto numerator = product(symbols, dim, Dim(num));
+  if (!numerator) return std::nullopt;
+  Dim d = *numerator;
   const int64_t g = content(d, den);
   if (g > 1) {
     const auto reduced = symbols.div_exact(d, Dim(g));
@@ -142,9 +161,12 @@ std::optional<Rational> combine(SymbolTable& symbols, RationalOp op, const Ratio
   if (!integer) return combine_floats(symbols, op, a, b);
   if (!is_integer(a) || !is_integer(b)) return std::nullopt;
   switch (op) {
-    case RationalOp::kAdd: return Rational{symbols.add(a.dim, b.dim)};
-    case RationalOp::kSub: return Rational{symbols.sub(a.dim, b.dim)};
-    case RationalOp::kMul: return Rational{symbols.mul(a.dim, b.dim)};
+    case RationalOp::kAdd:
+    case RationalOp::kSub:
+    case RationalOp::kMul: {
+      const auto d = within_64_bits(symbols, op, a.dim, b.dim);
+      return d ? std::optional(Rational{*d}) : std::nullopt;
+    }
     case RationalOp::kDiv: return divide_integers(symbols, a, b);
     case RationalOp::kFloorMod: return modulo_integers(symbols, a, b, false);
     case RationalOp::kTruncMod: return modulo_integers(symbols, a, b, true);

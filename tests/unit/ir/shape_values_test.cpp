@@ -66,6 +66,13 @@ TEST_F(ShapeValues, Integers) {
   EXPECT_EQ(value(op(OpKind::kDiv, {v, number(0)})), "0, 0, 0");
   EXPECT_EQ(value(op(OpKind::kMod, {dims({Dim(-7)}), number(3)})), "2");
   EXPECT_EQ(value(op(OpKind::kMod, {dims({Dim(-7)}), number(3)}, {{"fmod", int64_t(1)}})), "-1");
+  // What leaves 64 bits wraps, which shapes do not: nothing is known, and no symbol is made that a run could not evaluate.
+  const size_t symbols_before = symbols.size();
+  const ValueId ends = dims({Dim(INT64_MIN), Dim(INT64_MAX), Dim(4)});
+  EXPECT_EQ(value(op(OpKind::kAdd, {ends, number(1)})), "-9223372036854775807, ?, 5");
+  EXPECT_EQ(value(op(OpKind::kMul, {ends, number(-1)})), "?, -9223372036854775807, -4");
+  EXPECT_EQ(value(op(OpKind::kLess, {ends, number(7)})), "?, 0, 1");
+  EXPECT_EQ(symbols.size(), symbols_before);
   // Truncating division of what may be negative is no floordiv.
   EXPECT_EQ(value(op(OpKind::kDiv, {op(OpKind::kSub, {v, number(6)}), number(4)})), "?, ?, 1");
   EXPECT_EQ(value(op(OpKind::kMax, {v, number(1)})), "n, m, 12");
