@@ -71,7 +71,7 @@ Expr GroupBody::emit(ValueId v, const Coords& coords, Expr mask) {
   if (auto it = bound_.find(v); it != bound_.end()) return it->second(coords, mask);
   for (const auto& scope : memo_)
     for (const Memo& m : scope)
-      if (m.axes == axes_key_ && m.value == v && m.mask == mask.id && same_coords(m.coords, coords)) return m.result;
+      if (m.axes == axes_key_ && m.value == v && m.mask == mask.id && k_.is_open(m.block) && same_coords(m.coords, coords)) return m.result;
   Expr e;
   const Value& value = g_.value(v);
   if (!value.def.valid()) {
@@ -79,7 +79,7 @@ Expr GroupBody::emit(ValueId v, const Coords& coords, Expr mask) {
   } else {
     e = emit_node(value.def, value.index, coords, mask);
   }
-  memo_.back().push_back({axes_key_, v, coords, mask.id, e});
+  memo_.back().push_back({axes_key_, v, coords, mask.id, k_.open_block(), e});
   return e;
 }
 

@@ -101,6 +101,7 @@ class GroupBody : public BodyServices {
     ValueId value;
     Coords coords;
     ExprId mask;
+    uint32_t block;  // where the result was made: a loop of an op's body may read what others read too
     Expr result;
   };
   Expr emit_node(NodeId n, uint32_t result, const Coords& coords, Expr mask);

@@ -3,6 +3,7 @@
 // statements are appended to the block that is open. An `Expr` is a small handle; arithmetic splats scalars to the other operand's lanes by
 // itself, nothing else converts.
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <string>
@@ -104,6 +105,9 @@ class KernelBuilder {
   void while_(const std::function<Expr()>& condition_of_muts, const Body& body);
   void if_(Expr condition, const Body& then, const Body& otherwise = {});
   void block(const Body& body);
+  // The innermost block that is open; what is made in a block can be used while that is open.
+  uint32_t open_block() const { return open_numbers_.back(); }
+  bool is_open(uint32_t block) const { return std::find(open_numbers_.begin(), open_numbers_.end(), block) != open_numbers_.end(); }
   // The index is one lane (consecutive elements) or as wide as the access (gather, scatter).
   Expr load(BufId b, Expr index, int lanes, const LoadOptions& o = {}, std::string name = "v");
   void store(BufId b, Expr index, Expr value, const StoreOptions& o = {});
@@ -142,6 +146,8 @@ class KernelBuilder {
   uint32_t loc_ = 0;                  // of the last note
   std::map<SymbolId, Dim> imported_;  // outer symbol -> kernel dim
   std::vector<Dim> launch_dims_;
+  std::vector<uint32_t> open_numbers_{0};  // of the blocks in open_
+  uint32_t blocks_ = 0;
 };
 
 }  // namespace nnc

@@ -13,9 +13,11 @@ VarId KernelBuilder::new_var(std::string name, KType type, bool is_mut) { return
 
 Block KernelBuilder::run_block(const Body& body) {
   open_.emplace_back();
+  open_numbers_.push_back(++blocks_);
   if (body) body();
   Block done = std::move(open_.back());
   open_.pop_back();
+  open_numbers_.pop_back();
   return done;
 }
 
