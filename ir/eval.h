@@ -50,8 +50,8 @@ struct EvalContext {
 struct EvalOptions {
   bool anchored = false;  // keep floats in f64 between ops, casts between float types included; what rounds by meaning (quantize) does
   Limits limits;          // elements, bytes, loop trips
-  // Called after each node of the entry's graph (not in regions) with its results.
-  std::function<void(NodeId, std::span<const EvalTensor>)> trace;
+  // Called after each node of the entry's graph (not in regions) with its results, which it may change.
+  std::function<void(NodeId, std::span<EvalTensor>)> trace;
 };
 
 class Interpreter {

@@ -10,12 +10,18 @@
 
 namespace nnc::test {
 
-// What the interpreter makes of a graph: rounded after each op; with composites (norms, softmax, attention) spelled out and each of their
-// ops rounded too; and in f64 throughout.
+// What the interpreter makes of a graph: rounded after each op, and in f64 throughout. `steady` is in f64 too, with composites (norms,
+// softmax, attention) spelled out; in `shaken` each inexact value of that is off by what its row may err: the two show how far errors grow
+// on the way.
 struct Reference {
-  std::vector<Tensor> rounded, plain;
-  std::vector<EvalTensor> anchored;
-  double length = 1, size = 0, unit = 0;  // of the longest sum, the largest value and the coarsest float type on the way
+  // What lies on an output's way, from its ancestors alone: of its longest sum, its largest value and its coarsest half type (0: none).
+  struct Way {
+    double length = 1, size = 0, unit = 0;
+  };
+  std::vector<Tensor> rounded;
+  std::vector<EvalTensor> anchored, steady;
+  std::vector<std::vector<EvalTensor>> shaken;
+  std::vector<Way> ways;  // by output
 };
 Result<Reference> reference(const RandomGraph& r, const std::vector<Tensor>& inputs);
 
