@@ -190,7 +190,8 @@ std::span<const OpDef> ops_conv() {
               "dilation. w is [C, M / group, k...] as a conv from M to C channels has it (hwio: [k..., M / group, C]; panel16: of the "
               "matrices [group, C / group, (k..., m)], "
               "channels = [C, M / group]). The output has (in - 1) * stride + (kernel - 1) * dilation + 1 + output_padding - pads elements "
-              "per axis; pads may be negative.",
+              "per axis; pads may be negative. Places between the elements of x and outside of it count as 0, whose product with a weight "
+              "that is not finite may be left out.",
        .min_operands = 2,
        .max_operands = 3,
        .attrs = conv_attrs({attr_list("output_padding", AttrKind::kInts), attr_list("accumulate", AttrKind::kDType),
@@ -204,7 +205,7 @@ std::span<const OpDef> ops_conv() {
       {.kind = OpKind::kConvInputGrad,
        .name = "conv_input_grad",
        .doc = "Operands dy, w. Gradient of conv with respect to x, whose extents are the attribute shape; all other attributes are the "
-              "conv's.",
+              "conv's. Places between the elements of dy count as 0, whose product with a weight that is not finite may be left out.",
        .min_operands = 2,
        .max_operands = 2,
        .attrs = conv_attrs({auto_pad(), attr_required("shape", AttrKind::kDims)}),
@@ -217,7 +218,7 @@ std::span<const OpDef> ops_conv() {
       {.kind = OpKind::kConvFilterGrad,
        .name = "conv_filter_grad",
        .doc = "Operands x, dy. Gradient of conv with respect to w, whose extents are the attribute shape; all other attributes are the "
-              "conv's.",
+              "conv's. Places outside x and between the elements of dy count as 0, whose product with what is not finite may be left out.",
        .min_operands = 2,
        .max_operands = 2,
        .attrs = conv_attrs({auto_pad(), attr_required("shape", AttrKind::kDims)}),
