@@ -10,15 +10,15 @@
 
 namespace nnc::test {
 
-// What the interpreter makes of a graph: rounded after each op, and in f64 throughout. `steady` is in f64 too, with composites (norms,
-// softmax, attention) spelled out; in `shaken` each inexact value of that is off by what its row may err: the two show how far errors grow
-// on the way.
+// What the interpreter makes of a graph: rounded after each op, and in f64 throughout. With composites (norms, softmax, attention) spelled
+// out: `plain` is rounded after each of their ops, as who wrote them by hand in their dtype would have it; `steady` is in f64; in `shaken`
+// each value of that which need not be equal everywhere is off by what its row may err: the two show how far errors grow on the way.
 struct Reference {
   // What lies on an output's way, from its ancestors alone: of its longest sum, its largest value and its coarsest half type (0: none).
   struct Way {
     double length = 1, size = 0, unit = 0;
   };
-  std::vector<Tensor> rounded;
+  std::vector<Tensor> rounded, plain;
   std::vector<EvalTensor> anchored, steady;
   std::vector<std::vector<EvalTensor>> shaken;
   std::vector<Way> ways;  // by output
