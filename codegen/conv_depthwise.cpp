@@ -131,18 +131,14 @@ class Depthwise {
       w.push_back(weight(taps, lanes));
       taps.pop_back();
     }
-    const int64_t last = (t.rows - 1) * a.stride + (count - 1) * a.dilation;
-    for (int64_t offset = 0; offset <= last; ++offset) {
-      Expr x;
-      for (int64_t row = 0; row < t.rows; ++row) {
-        const int64_t rest = offset - row * a.stride, tap = rest / a.dilation;
-        if (rest < 0 || rest % a.dilation != 0 || tap >= count || !sees[static_cast<size_t>(tap)][static_cast<size_t>(row)]) continue;
-        if (!x.valid()) {
-          const Coord at = tap_position(body, a, body.axis(line_axis()), body.constant(0));
-          x = input(taps, body.add(at, body.constant(offset)), t.edge == LineTile::kUnknown, lanes);
-        }
-        multiply(acc[static_cast<size_t>(row)], x, w[static_cast<size_t>(tap)], lanes);
-      }
+    std::map<int64_t, std::vector<std::pair<int64_t, int64_t>>> readers;  // rows and taps by the offset that they see
+    for (int64_t row = 0; row < t.rows; ++row)
+      for (int64_t tap = 0; tap < count; ++tap)
+        if (sees[static_cast<size_t>(tap)][static_cast<size_t>(row)]) readers[row * a.stride + tap * a.dilation].emplace_back(row, tap);
+    for (const auto& [offset, pairs] : readers) {
+      const Coord at = tap_position(body, a, body.axis(line_axis()), body.constant(0));
+      const Expr x = input(taps, body.add(at, body.constant(offset)), t.edge == LineTile::kUnknown, lanes);
+      for (const auto& [row, tap] : pairs) multiply(acc[static_cast<size_t>(row)], x, w[static_cast<size_t>(tap)], lanes);
     }
     body.leave();
   }

@@ -5,6 +5,8 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -19,7 +21,7 @@ struct PlannerState {
   const LowerOptions& options;
   PlannedProgram out;
   std::map<std::string, uint32_t> kernel_ids;                                 // by kernel hash
-  std::map<std::pair<ConstId, std::vector<int64_t>>, uint32_t> constant_ids;  // by the extents that the program wants
+  std::map<std::tuple<ConstId, std::vector<int64_t>, std::string>, uint32_t> constant_ids;  // by what the program wants: extents, unpacking
   std::map<LocId, uint32_t> sources;
   std::map<Digest, std::pair<LoweredGroup, std::vector<uint32_t>>> lowered;  // by canonical hash: kernels' program ids
 

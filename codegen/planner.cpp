@@ -30,7 +30,7 @@ bool dies_at(const Graph& g, ValueId v, NodeId n) {
 uint32_t PlannerState::constant(ConstId id) { return constant(id, module.constant(id).dims(), {}); }
 
 uint32_t PlannerState::constant(ConstId id, const std::vector<int64_t>& dims, std::string_view unpack) {
-  auto [it, fresh] = constant_ids.try_emplace({id, dims}, static_cast<uint32_t>(out.program.constants.size()));
+  auto [it, fresh] = constant_ids.try_emplace({id, dims, std::string(unpack)}, static_cast<uint32_t>(out.program.constants.size()));
   if (fresh) {
     out.program.constants.push_back({module.constant_hash(id).hex(), module.constant(id).dtype(), dims, std::string(unpack)});
     out.constants.push_back(id);

@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 import readme
@@ -39,10 +40,14 @@ def shell(command, folder, env):
     began = said = time.monotonic()
     child = subprocess.Popen(["bash", "-c", command], cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace")
     errors = []
-    for line in child.stderr:      # the build speaks here; the answer comes on stdout, and is short
+    answer = []
+    reader = threading.Thread(target=lambda: answer.append(child.stdout.read()))
+    reader.start()
+    for line in child.stderr:      # the build speaks here; the answer comes on stdout
         said = time.monotonic()
         errors.append(line)
-    out = child.stdout.read()
+    reader.join()
+    out = answer[0]
     code = child.wait()
     if code != 0:
         print("".join(errors[-40:]))

@@ -26,11 +26,14 @@ bool has_segments(const std::vector<Step>& list) {
 class EntryVerifier {
  public:
   EntryVerifier(const Program& p, const PlanEntry& e)
-      : p_(p), e_(e), count_(segment_count(e)), known_(p.symbols.size(), 0), placed_(count_, 0), seen_(count_, 0) {
-    facts_.segments.resize(count_);
-  }
+      : p_(p), e_(e), count_(segment_count(e)), known_(p.symbols.size(), 0), placed_(count_, 0), seen_(count_, 0) {}
 
   Status run() {
+    // What is known at each segment is kept: a hostile plan must not make that large.
+    constexpr size_t kMostFacts = size_t{1} << 26;
+    if (!known_.empty() && count_ > kMostFacts / known_.size())
+      return bad(cat("it has ", count_, " segments and ", known_.size(), " symbols: too many to follow"));
+    facts_.segments.resize(count_);
     NNC_TRY(interface());
     NNC_TRY(buffers());
     for (uint32_t i = 0; i < e_.segments.size(); ++i) NNC_TRY(segment(i, e_.segments[i].steps, 0));

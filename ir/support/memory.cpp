@@ -27,7 +27,12 @@ void* place(void* base, size_t offset, size_t mapped) {
 }
 
 // The sanitizers watch the heap, not what is mapped.
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(__has_feature)
+#define NNC_HAS_FEATURE(x) __has_feature(x)
+#else
+#define NNC_HAS_FEATURE(x) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || NNC_HAS_FEATURE(address_sanitizer)
 constexpr bool kMaps = false;
 #else
 constexpr bool kMaps = true;

@@ -181,12 +181,14 @@ def readmes():
 
 
 def aims():
-    """Rows at least as fast as ONNX Runtime, of those measured in this run, else of all."""
-    if not SPEED:
-        paired()()
+    """Rows at least as fast as ONNX Runtime: those that this run has not measured yet are measured now."""
+    rows = [r["name"] for r in json.loads((ROOT / "tests/bench/rows.json").read_text())["rows"]]
+    missing = [name for name in rows if name not in SPEED]
+    if missing:
+        paired(*missing)()
     reached = [name for name, r in SPEED.items() if r["low"] >= 1.0]
     below = [f"{name} {r['ratio']:.2f}" for name, r in SPEED.items() if name not in reached]
-    return verdict(not below and bool(SPEED), f"{len(reached)} of {len(SPEED)} rows at 1.0 or more; below: {', '.join(below) or 'none'}")
+    return verdict(not below and set(rows) <= set(SPEED), f"{len(reached)} of {len(SPEED)} rows at 1.0 or more; below: {', '.join(below) or 'none'}")
 
 
 def compile_times():

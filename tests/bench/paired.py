@@ -92,11 +92,11 @@ def model_of(row, args, folder):
 
 
 def difference(a, b):
-    """Largest distance of two npz files, and the largest magnitude in the second."""
+    """Largest distance of two npz files, and the largest magnitude in the second; a NaN anywhere is the largest."""
     x, y = np.load(a), np.load(b)
     full = [k for k in y.files if y[k].size]
-    worst = max((float(np.max(np.abs(x[k].astype("f8") - y[k].astype("f8")))) for k in full), default=0.0)
-    return worst, max((float(np.max(np.abs(y[k].astype("f8")))) for k in full), default=0.0)
+    largest = lambda of: float(np.max([np.max(np.abs(of(k))) for k in full], initial=0.0))
+    return largest(lambda k: x[k].astype("f8") - y[k].astype("f8")), largest(lambda k: y[k].astype("f8"))
 
 
 def all_rows(names):
