@@ -2,6 +2,7 @@
 // of the input that it sees is loaded once. Taps outside of the input are left out, as in conv_product.cpp.
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include "codegen/conv_skeletons.h"

@@ -20,7 +20,7 @@ struct PlannerState {
   const Target& target;
   const LowerOptions& options;
   PlannedProgram out;
-  std::map<std::string, uint32_t> kernel_ids;                                 // by kernel hash
+  std::map<std::string, uint32_t> kernel_ids;                                               // by kernel hash
   std::map<std::tuple<ConstId, std::vector<int64_t>, std::string>, uint32_t> constant_ids;  // by what the program wants: extents, unpacking
   std::map<LocId, uint32_t> sources;
   std::map<Digest, std::pair<LoweredGroup, std::vector<uint32_t>>> lowered;  // by canonical hash: kernels' program ids

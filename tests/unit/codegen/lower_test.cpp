@@ -234,6 +234,8 @@ TEST(Lower, ConvDepthwise) {
   check_conv({"stride and dilation", DType::kF32, {1, 7, 29, 40}, {5, 5, 1, 40}, {4, 4}, {4, 4}, {2, 2}, {2, 2}, 40});
   check_conv({"long window", DType::kF32, {1, 60, 5}, {13, 1, 5}, {6}, {6}, {1}, {}, 5});
   check_conv({"symbolic", DType::kF32, {1, -6, -21, 16}, {3, 3, 1, 16}, {1, 1}, {1, 1}, {2, 2}, {}, 16});
+  check_conv(
+      {"taps far apart", DType::kF32, {1, 3, 6, 16}, {1, 3, 1, 16}, {0, 100'000'000}, {0, 100'000'000}, {1, 1}, {1, 100'000'000}, 16});
   check_conv({"no vector of channels", DType::kF32, {1, 6, 9, 19}, {3, 3, 1, 19}, {1, 1}, {0, 1}, {1, 1}, {}, 19});
 }
 
