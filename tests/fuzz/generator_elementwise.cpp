@@ -20,7 +20,7 @@ void make_not(Sketch& s, OpKind kind) { s.apply(kind, {s.of_dtype(DType::kBool)}
 void make_cast(Sketch& s, OpKind kind) { s.apply(kind, {s.exact_value()}, {{"to", s.any_dtype()}}); }
 
 void make_arithmetic(Sketch& s, OpKind kind) {
-  const ValueId x = s.any();
+  const ValueId x = s.r.chance(20) ? s.of_dtype(s.any_dtype()) : s.any();
   s.apply(kind, {x, s.partner(x)});
 }
 

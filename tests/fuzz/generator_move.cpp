@@ -147,12 +147,19 @@ void make_gather(Sketch& s, OpKind kind) {
     to[static_cast<size_t>(a)] = 1 + s.r.below(4);
     s.apply(kind, {x, s.make_input(t, to, lo, hi, false)}, {{"axis", a}});
   } else if (kind == OpKind::kGatherNd) {
-    const int64_t length = 1 + s.r.below(static_cast<int64_t>(dims.size()));
-    const int64_t least = *std::min_element(dims.begin(), dims.begin() + length);
+    // Leading axes may be shared with the indices.
+    const bool shares = dims.size() > 1 && s.r.chance(30) && s.shape(x)[0].is_const() && dims[0] > 0;
+    const size_t first = shares ? 1 : 0;
+    const int64_t length = 1 + s.r.below(static_cast<int64_t>(dims.size() - first));
+    const auto from = dims.begin() + static_cast<std::ptrdiff_t>(first);
+    const int64_t least = *std::min_element(from, from + length);
     if (least == 0) return;
     Ints index = s.random_dims(1);
+    if (shares) index = {dims[0], 1 + s.r.below(4)};
     index.push_back(length);
-    s.apply(kind, {x, s.make_input(DType::kI64, Shape(index.begin(), index.end()), 0, static_cast<double>(least), false)});
+    const double below = s.r.chance(30) ? -static_cast<double>(least) : 0;
+    s.apply(kind, {x, s.make_input(DType::kI64, Shape(index.begin(), index.end()), below, static_cast<double>(least), false)},
+            {{"batch_dims", static_cast<int64_t>(first)}});
   }
 }
 
@@ -163,9 +170,16 @@ void make_scatter(Sketch& s, OpKind kind) {
   if (kind == OpKind::kScatterNd) {
     if (dims[0] == 0) return;
     const int64_t n = 1 + s.r.below(4);
+    const bool pairs = dims.size() > 1 && dims[1] > 0 && s.r.chance(40);
     Shape u = {n};
-    u.insert(u.end(), s.shape(x).begin() + 1, s.shape(x).end());
-    s.apply(kind, {x, s.make_input(DType::kI64, Shape{n, 1}, 0, static_cast<double>(dims[0]), false), s.make_input(t, u, 0, 5, false)});
+    u.insert(u.end(), s.shape(x).begin() + (pairs ? 2 : 1), s.shape(x).end());
+    const int64_t most = pairs ? std::min(dims[0], dims[1]) : dims[0];
+    const std::string how = t == DType::kBool ? "none" : s.r.pick({std::string("none"), std::string("add"), std::string("max")});
+    const double below = s.r.chance(30) ? -static_cast<double>(most) : 0;
+    s.apply(
+        kind,
+        {x, s.make_input(DType::kI64, Shape{n, pairs ? 2 : 1}, below, static_cast<double>(most), false), s.make_input(t, u, 0, 5, false)},
+        {{"reduction", how}}, how == "add" ? 0 : 1);
     return;
   }
   const int64_t a = s.axis(x), e = dims[static_cast<size_t>(a)];
@@ -183,10 +197,11 @@ void make_scatter(Sketch& s, OpKind kind) {
 void make_one_hot(Sketch& s, OpKind kind) {
   const int64_t depth = 1 + s.r.below(9);
   const DType t = s.r.pick({DType::kI64, DType::kI32}), v = s.r.pick({DType::kF32, DType::kI32, DType::kBool});
-  s.apply(kind,
-          {s.make_input(t, s.random_dims(static_cast<int>(s.r.below(3))), -1, static_cast<double>(depth) + 1),
-           s.make_input(v, Shape{2}, 0, 3, false)},
-          {{"axis", int64_t(-1)}, {"depth", Shape{depth}}});
+  const int64_t rank = s.r.below(3);
+  s.apply(
+      kind,
+      {s.make_input(t, s.random_dims(static_cast<int>(rank)), -1, static_cast<double>(depth) + 1), s.make_input(v, Shape{2}, 0, 3, false)},
+      {{"axis", s.r.chance(50) ? int64_t(-1) : s.r.below(rank + 1)}, {"depth", Shape{depth}}});
 }
 
 // A matrix into panels, and back.

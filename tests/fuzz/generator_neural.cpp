@@ -19,7 +19,7 @@ ValueId large_halves(Sketch& s, int rank) {
 }  // namespace
 
 void make_reduce(Sketch& s, OpKind kind) {
-  ValueId x = s.any();
+  ValueId x = s.r.chance(20) ? s.of_dtype(s.any_dtype()) : s.any();
   if (s.r.chance(10)) {
     x = large_halves(s, static_cast<int>(1 + s.r.below(3)));
     s.apply(kind, {x},
@@ -74,16 +74,18 @@ void make_norm(Sketch& s, OpKind kind) {
   const Shape shape = s.shape(x);
   const int64_t a = s.axis(x), last = static_cast<int64_t>(shape.size()) - 1;
   const DType t = s.dtype(x);
+  const double epsilon = s.r.pick({1e-5, 1e-5, 1e-3, 0.5});
   const auto vector = [&](const Dim& n, double lo = -2) { return s.make_input(t, Shape{n}, lo, 2, false); };
   if (kind == OpKind::kSoftmax) {
     s.apply(kind, {x}, {{"axis", a}, {"log", s.r.below(2)}}, 0);
   } else if (kind == OpKind::kLayerNorm) {
-    s.apply(kind, {x, vector(shape.back()), vector(shape.back())}, {{"axis", s.r.chance(60) ? last : a}, {"stats", s.r.below(2)}}, 0);
+    s.apply(kind, {x, vector(shape.back()), vector(shape.back())},
+            {{"axis", s.r.chance(60) ? last : a}, {"stats", s.r.below(2)}, {"epsilon", epsilon}}, 0);
   } else if (kind == OpKind::kRmsNorm) {
-    s.apply(kind, {x, vector(shape.back())}, {{"axis", last}}, 0);
+    s.apply(kind, {x, vector(shape.back())}, {{"axis", last}, {"epsilon", epsilon}}, 0);
   } else {
     const Dim& c = shape[1];
-    s.apply(kind, {x, vector(c), vector(c), vector(c), vector(c, 0.5)}, {{"axis", int64_t(1)}}, 0);
+    s.apply(kind, {x, vector(c), vector(c), vector(c), vector(c, 0.5)}, {{"axis", int64_t(1)}, {"epsilon", epsilon}}, 0);
   }
 }
 
@@ -94,8 +96,9 @@ void make_cross_entropy(Sketch& s, OpKind kind) {
   if (classes == 0) return;
   Shape l = {shape[0]};
   l.insert(l.end(), shape.begin() + 2, shape.end());
-  s.apply(kind, {x, s.make_input(DType::kI64, l, 0, static_cast<double>(classes), false)},
-          {{"reduction", s.r.pick({std::string("none"), std::string("sum"), std::string("mean")})}}, 0);
+  AttrList attrs = {{"reduction", s.r.pick({std::string("none"), std::string("sum"), std::string("mean")})}};
+  if (s.r.chance(30)) attrs.push_back({"ignore_index", int64_t{0}});
+  s.apply(kind, {x, s.make_input(DType::kI64, l, 0, static_cast<double>(classes), false)}, attrs, 0);
 }
 
 void make_rotary(Sketch& s, OpKind kind) {
@@ -152,7 +155,10 @@ void make_pool(Sketch& s, OpKind kind) {
   const Ints kernel = windows(s, spatial, 3);
   AttrList attrs = window_attrs(s, kernel);
   attrs.push_back({"kernel", kernel});
-  if (!indices) attrs.push_back({"kind", s.r.pick({std::string("max"), std::string("avg"), std::string("lp")})});
+  if (!indices) {
+    attrs.push_back({"kind", s.r.pick({std::string("max"), std::string("avg"), std::string("lp")})});
+    attrs.push_back({"count_include_pad", s.r.below(2)});
+  }
   attrs.push_back({"ceil_mode", s.r.below(2)});
   s.apply(kind, {x}, attrs, 0);
 }
@@ -229,6 +235,10 @@ void make_matmul(Sketch& s, OpKind kind) {
   if (shape.size() == 3 && s.r.chance(40)) w.insert(w.begin(), shape[0]);
   AttrList attrs;
   if (transposed) attrs.push_back({"transpose_b", int64_t(1)});
+  if (shape.size() == 2 && s.r.chance(20)) {  // the rows of x run through its first axis
+    attrs.push_back({"transpose_a", int64_t(1)});
+    w[transposed ? 1 : 0] = shape[0];
+  }
   if (s.apply(kind, {x, s.make_input(s.dtype(x), w, -1, 1, false)}, attrs, 0) && s.r.chance(75)) make_epilogue(s);
 }
 
@@ -278,7 +288,10 @@ void make_attention(Sketch& s, OpKind kind) {
   const ValueId q = operand(heads, now, d), k = operand(groups, past, d), v = operand(groups, past, e);
   std::vector<ValueId> operands = {q, k, v};
   if (s.r.chance(40)) operands.push_back(s.make_input(s.float_type, Shape{now, past}, -1, 1, false));
-  if (s.apply(kind, operands, {{"causal", s.r.below(2)}}, 0) && s.r.chance(60)) make_epilogue(s);
+  AttrList attrs = {{"causal", s.r.below(2)}};
+  if (s.r.chance(30)) attrs.push_back({"scale", 0.4});
+  if (s.r.chance(20)) attrs.push_back({"softcap", 2.0});
+  if (s.apply(kind, operands, attrs, 0) && s.r.chance(60)) make_epilogue(s);
 }
 
 void make_lstm(Sketch& s, OpKind kind) {
@@ -288,8 +301,13 @@ void make_lstm(Sketch& s, OpKind kind) {
   const ValueId x = s.make_input(s.float_type, Ints{steps, batch, in}, -1, 1, true);
   const auto weights = [&](const Shape& shape) { return s.make_input(s.float_type, shape, -1, 1, false); };
   const ValueId w = weights({dir, 4 * h, in}), r = weights({dir, 4 * h, h}), bias = weights({dir, 8 * h});
-  if (s.apply(kind, {x, w, r, bias}, {{"hidden", h}, {"direction", std::string(both ? "bidirectional" : "forward")}}, 0) && s.r.chance(50))
-    make_epilogue(s);
+  std::vector<ValueId> operands = {x, w, r, bias};
+  if (s.r.chance(40)) {
+    const ValueId lengths = s.r.chance(50) ? s.make_input(DType::kI32, Shape{batch}, 1, static_cast<double>(steps) + 1, false) : ValueId();
+    operands.insert(operands.end(), {lengths, weights({dir, batch, h}), weights({dir, batch, h})});
+  }
+  const std::string direction = both ? "bidirectional" : s.r.chance(30) ? "reverse" : "forward";
+  if (s.apply(kind, operands, {{"hidden", h}, {"direction", direction}}, 0) && s.r.chance(50)) make_epilogue(s);
 }
 
 }  // namespace nnc::test

@@ -48,7 +48,14 @@ ValueId number(Sketch& s, ValueId like, double v) {
 double about(Sketch& s, double v) { return s.r.chance(70) ? v : v * s.r.pick({0.5, 1.25, -1.0}); }
 // The value looked for, or another of its type.
 ValueId about(Sketch& s, ValueId v) { return s.r.chance(85) ? v : s.like(s.dtype(v), s.shape(v)); }
-ValueId weights(Sketch& s, DType t, const Ints& dims) { return constant(s, s.random_tensor(t, dims, -1, 1)); }
+// A constant that several may read.
+ValueId weights(Sketch& s, DType t, const Ints& dims) {
+  const auto same = s.choose([&](const Known& k) {
+    const Tensor* c = const_value(s.graph(), k.v);
+    return c != nullptr && c->dtype() == t && c->dims() == dims;
+  });
+  return same && s.r.chance(40) ? *same : constant(s, s.random_tensor(t, dims, -1, 1));
+}
 DType wide(Sketch& s) { return s.float_type == DType::kF64 ? DType::kF64 : DType::kF32; }
 
 ValueId either_way(Sketch& s, Chain& c, OpKind kind, ValueId a, ValueId b) { return s.r.chance(50) ? c(kind, {a, b}) : c(kind, {b, a}); }
