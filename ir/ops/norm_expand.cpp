@@ -99,7 +99,10 @@ CrossEntropySamples cross_entropy_samples(Gradient& t, ValueId log_prob, DType c
   s.log_prob = t.reshape(
       t.op(OpKind::kGatherElements, {log_prob, t.reshape(label, column)}, {{"axis", int64_t{1}}, {"of", std::string("label")}}), samples);
   s.weight = t.has(2) ? t.op(OpKind::kGather, {t.cast(t.x(2), compute), label}) : t.full(samples, compute, 1);
-  if (counted.valid()) s.weight = t.where_or_zero(counted, s.weight);
+  if (counted.valid()) {  // both: infinity times zero would be no number
+    s.weight = t.where_or_zero(counted, s.weight);
+    s.log_prob = t.where_or_zero(counted, s.log_prob);
+  }
   return s;
 }
 

@@ -36,6 +36,7 @@ KILLERS = {
     "onnx": gtest("test_onnx", "--gtest_filter=-*EveryByteChanged*:*EveryTruncation*"),
     "opsets": lambda seed: ["opset_sides.py"],
     "runtime": gtest("test_runtime"),
+    "texts": gtest("test_codegen", "--gtest_filter=C*Golden.*:-*.CompileForDevices"),
     "kernels": gtest("test_base"),
     "graphs-native": graphs("cpu:vm,cpu:x86-64-v3", 60, "2"),
     "graphs-emu": graphs("cpu:vm,cuda-emu:sm_80", 120, "2"),

@@ -89,6 +89,34 @@ TEST(CudaGolden, Texts) {
   }
 }
 
+// No test could hold the buffers that need it: what decides are extents, the upper bounds of symbols, and whether data says the place.
+TEST(CudaGolden, IndexWidth) {
+  const auto target = parse_target("cuda:sm_80");
+  ASSERT_TRUE(target.ok());
+  const auto wide = [&](const std::function<ValueId(Group&)>& build) {
+    Group f;
+    f.g.set_outputs({build(f)});
+    auto lowered = lower_group(f.g, *target);
+    EXPECT_TRUE(lowered.ok()) << lowered.error().str();
+    return lowered.ok() && lowered->kernels[0].kernel.index64;
+  };
+  const auto relu = [](Shape shape, int64_t most) {
+    return [=](Group& f) {
+      Shape s = shape;
+      if (most > 0) s.insert(s.begin(), Dim(f.m.symbols.input("rows", 1, most)));
+      return f.op(OpKind::kRelu, {f.input(DType::kF32, s)});
+    };
+  };
+  EXPECT_FALSE(wide(relu({64, 1024}, 0)));
+  EXPECT_TRUE(wide(relu({65536, 32768}, 0)));
+  EXPECT_TRUE(wide(relu({3, 1 << 30}, 0)));
+  EXPECT_FALSE(wide(relu({1024}, 4096)));
+  EXPECT_TRUE(wide(relu({1024}, 1 << 21)));
+  EXPECT_TRUE(wide([](Group& f) {
+    return f.op(OpKind::kGather, {f.input(DType::kF32, {64, 32}), f.input(DType::kI64, {8})}, {{"axis", int64_t(0)}});
+  }));
+}
+
 TEST(CudaGolden, CompileForDevices) {
   for (int sm : {80, 90}) {
     const auto target = parse_target(cat("cuda:sm_", sm));
