@@ -117,7 +117,7 @@ bool GroupBody::fits_below(const Coord& c, const Dim& f) {
     if (o.lo < 0) return false;
   bool known = false;
   const Dim hi = range_hi(c, &known);
-  return known && s.at_least(s.sub(f, hi), 1) == Ternary::kYes;
+  return known && s.at_least(s.sub(f, hi), mutant("what_reaches_counts_as_below") ? 0 : 1) == Ternary::kYes;
 }
 
 // Where all but a small part of `a` is made of multiples of some c, and c divides f: (c * x + small) / f = x / (f / c), and the small part

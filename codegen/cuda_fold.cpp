@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "codegen/fold.h"
+#include "ir/support/mutant.h"
 
 namespace nnc {
 
@@ -79,7 +80,7 @@ class CudaFold : public FoldCommon {
   }
 
   std::vector<Expr> across_threads(NodeId n, std::vector<Expr> state) {
-    for (int by = kWarp / 2; by >= 1; by /= 2) {
+    for (int by = kWarp / 2; by >= (mutant("warp_leaves_its_neighbour") ? 2 : 1); by /= 2) {
       std::vector<Expr> other;
       for (Expr e : state) other.push_back(from_lane(WarpOp::kShflDown, e, by));
       state = combine(n, state, other, 1);

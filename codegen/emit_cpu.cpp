@@ -4,6 +4,7 @@
 #include <array>
 
 #include "codegen/emit.h"
+#include "ir/support/mutant.h"
 #include "ir/support/text.h"
 
 namespace nnc {
@@ -328,7 +329,7 @@ std::vector<std::string> CpuDialect::body_of(const HelperKey& h, std::string& pa
         const std::string f = h.type.elem == DType::kF32 ? "rem_f<f32, u32, 23>" : "rem_f<f64, u64, 52>";
         return n == 1 ? std::vector<std::string>{cat("return ", f, "(a, b);")} : per_lane(t, n, cat(f, "(a[i], b[i])"));
       }
-      if (floating) return {one("return a / b;")};
+      if (floating) return {one(mutant("vectors_divide_the_other_way") && n > 1 ? "return b / a;" : "return a / b;")};
       const char* f = h.op == ExprOp::kDiv        ? "div_i"
                       : h.op == ExprOp::kRem      ? "rem_i"
                       : h.op == ExprOp::kFloorDiv ? "floordiv_i"

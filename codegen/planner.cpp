@@ -147,7 +147,8 @@ PlanOperand EntryPlanner::new_buffer(Dim size, const Type* t, LocId loc) {
 }
 void EntryPlanner::touch(const PlanOperand& o, uint32_t step) {
   if (o.space != PlanOperand::kBuffer) return;
-  for (int32_t b = static_cast<int32_t>(o.index); b >= 0; b = plan_.buffers[static_cast<size_t>(b)].alias_of) {
+  for (int32_t b = static_cast<int32_t>(o.index); b >= 0;
+       b = mutant("view_keeps_nothing_alive") ? -1 : plan_.buffers[static_cast<size_t>(b)].alias_of) {
     PlanBuffer& buf = plan_.buffers[static_cast<size_t>(b)];
     buf.first = std::min(buf.first, step);
     if (!mutant("live_range_ends_early")) buf.last = std::max(buf.last, step);

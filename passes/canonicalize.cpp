@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ir/support/mutant.h"
 #include "ir/support/text.h"
 #include "passes/conv_rules.h"
 #include "passes/inline_region.h"
@@ -63,7 +64,11 @@ Result<bool> transpose_rule(Rewriter& rw, NodeId id) {
   }
   if (!is(g, x, OpKind::kTranspose)) return false;
   const Node inner = *def_of(g, x);
-  for (int64_t& p : perm) p = inner.ints("perm")[static_cast<size_t>(p)];
+  if (mutant("transposes_compose_backwards")) {
+    for (size_t k = 0; k < perm.size(); ++k) perm[k] = node.ints("perm")[static_cast<size_t>(inner.ints("perm")[k])];
+  } else {
+    for (int64_t& p : perm) p = inner.ints("perm")[static_cast<size_t>(p)];
+  }
   NNC_ASSIGN(const ValueId v, rw.at(id).transpose(inner.operands[0], perm));
   return replace_if_same(rw, id, v);
 }

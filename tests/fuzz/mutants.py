@@ -132,7 +132,7 @@ class Runner:
 
 def reason(text):
     """The line that says what failed: with its seed and target, or with the test's name."""
-    for start in ("FAIL", "crash", "[  FAILED  ]"):
+    for start in ("FAIL", "crash", "[  FAILED  ]", "nnc: internal error"):
         for line in text.splitlines():
             if line.startswith(start):
                 return re.sub(r"\s+", " ", line)[:150]
