@@ -11,6 +11,7 @@ TargetFacts target_facts(const Target& t) {
   f.name = t.name;
   f.cpu = t.is_cpu();
   f.reads_rows = t.is_cuda();
+  f.fused_attention = t.is_cpu();
   f.lanes_f32 = t.lanes(4);
   return f;
 }

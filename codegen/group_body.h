@@ -58,6 +58,8 @@ class GroupBody : public BodyServices {
   Coords reshaped(const Coords& coords, const Shape& from, const Shape& to) {
     return from == to ? coords : Coords::of_flat(*this, flatten(coords, from), to);
   }
+  // Coordinates in an operand of extents `from` that broadcasts to `to`.
+  Coords broadcast_coords(const Coords& coords, const Shape& from, const Shape& to);
   Expr emit(ValueId v, const Coords& coords, Expr mask = {});
   // Stores group output `o` at `coords` (its own axes) under `mask`; converts to storage.
   void store_output(uint32_t o, const Coords& coords, Expr value, Expr mask = {}, bool nt = false);
@@ -109,7 +111,6 @@ class GroupBody : public BodyServices {
   Expr emit_elem(const Node& node, const Coords& coords, Expr mask);
   Expr emit_map(const Node& node, NodeId n, const Coords& coords, Expr mask);
   Dim storage(const Dim& graph_dim);
-  Coords broadcast_coords(const Coords& coords, const Shape& from, const Shape& to);
   Dim range_hi(const Coord& c, bool* known);
   void record(uint32_t input, const Coord& flat);
   bool never_negative(const Coord& c);

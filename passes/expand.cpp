@@ -1,9 +1,20 @@
 // Composites that no kernel skeleton takes whole become the ops they are made of: norms, softmax, losses, and attention where the target
-// has no kernel for it. What they become is grouped again by fusion, so that each still is one kernel.
+// has no kernel for it or its heads are of no known width. What they become is grouped again by fusion, so that each still is one kernel.
 
 #include "passes/rules.h"
 
 namespace nnc {
+
+bool attention_fits(Graph& g, const Node& attention) {
+  constexpr int64_t kWidest = 256;  // of a head: rows of it are held in local arrays
+  const Shape &q = g.type(attention.operands[0]).shape, &k = g.type(attention.operands[1]).shape, &v = g.type(attention.operands[2]).shape;
+  SymbolTable& s = g.symbols();
+  const auto within = [&](const Dim& d, int64_t least) { return d.is_const() && d.constant() >= least && d.constant() <= kWidest; };
+  if (!within(q[3], 2) || !within(v[3], 1) || s.upper(k[2]) < 2) return false;
+  if (s.equal(q[1], k[1]) == Ternary::kYes) return true;
+  const std::optional<Dim> repeat = s.div_exact(q[1], k[1]);
+  return repeat && repeat->is_const();
+}
 
 namespace {
 
@@ -16,7 +27,8 @@ Result<int64_t> expand(Graph& g, PassContext& c) {
     for (NodeId id : g.order()) {
       const Node& node = g.node(id);
       const OpDef& def = node.def();
-      const bool composite = def.lowering == Lowering::kExpand || (node.kind == OpKind::kAttention && !attention_kernel);
+      const bool composite =
+          def.lowering == Lowering::kExpand || (node.kind == OpKind::kAttention && !(attention_kernel && attention_fits(g, node)));
       if (!composite || def.expand == nullptr || !rw.allowed()) continue;
       Builder b = rw.at(id);
       std::vector<ValueId> results;

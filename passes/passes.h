@@ -19,7 +19,7 @@ struct TargetFacts {
   bool channels_last = true;     // convolutions want NHWC
   bool packed_weights = true;    // constant right operands of contractions are prepacked
   bool reads_rows = false;       // kernels want those dense again where rows are whole vectors: unpacked while uploading
-  bool fused_attention = false;  // the attention op has a skeleton
+  bool fused_attention = false;  // a skeleton takes the attention op where attention_fits
   int lanes_f32 = 16;
 };
 
@@ -55,6 +55,9 @@ Result<int64_t> run_merge_products(Module&, PassContext&);  // products of one l
 Result<int64_t> run_prepack(Module&, PassContext&);         // constant right operands into panels
 Result<int64_t> run_fuse(Module&, PassContext&);            // decides groups, and outlines each into a `group` op
 Result<int64_t> run_outline_single(Module&, PassContext&);  // -O0 and -O1: every compute node its own group
+
+// What skeletons of attention are built for: heads whose width and repetition are known, and more than one key. All else is expanded.
+bool attention_fits(Graph& g, const Node& attention);
 
 // Moves the nodes of each plan into a `group` op. Plans are disjoint lists in program order, each closed: no path leaves and comes back.
 struct GroupPlan {

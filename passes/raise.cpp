@@ -1,10 +1,12 @@
-// Spelled-out composites become their ops: gelu in both forms, silu, hard sigmoid and swish, softmax, layer and rms norm. The spellings are
-// those of exporters; factors and polynomials are compared by value, not by shape of the tree, so that their order does not matter.
+// Spelled-out composites become their ops: gelu in both forms, silu, hard sigmoid and swish, softmax, layer and rms norm, attention. The
+// spellings are those of exporters; factors and polynomials are compared by value, not by shape of the tree, so that their order does not
+// matter.
 
 #include <array>
 #include <cmath>
 
 #include "ir/support/mutant.h"
+#include "passes/raise_attention.h"
 #include "passes/rules.h"
 
 namespace nnc {
@@ -322,8 +324,9 @@ Result<bool> softmax_rule(Rewriter& rw, NodeId id) {
 }
 
 constexpr RuleEntry kRules[] = {
-    {OpKind::kMul, product_rule},     {OpKind::kDiv, product_rule},     {OpKind::kDiv, norm_rule},    {OpKind::kMul, norm_rule},
-    {OpKind::kMul, norm_affine_rule}, {OpKind::kAdd, norm_affine_rule}, {OpKind::kDiv, softmax_rule}, {OpKind::kSub, softmax_rule},
+    {OpKind::kMul, product_rule}, {OpKind::kDiv, product_rule},     {OpKind::kDiv, norm_rule},
+    {OpKind::kMul, norm_rule},    {OpKind::kMul, norm_affine_rule}, {OpKind::kAdd, norm_affine_rule},
+    {OpKind::kDiv, softmax_rule}, {OpKind::kSub, softmax_rule},     {OpKind::kMatMul, attention_rule},
 };
 
 }  // namespace

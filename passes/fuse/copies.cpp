@@ -54,6 +54,7 @@ class Chooser {
       case UnitClass::kConvolution:
         if (f_.lowering(reader) == Lowering::kHero) return window_takes(view, use);
         return reads_in_order(f_, view);
+      case UnitClass::kAttention: return reads_in_order(f_, view);
       case UnitClass::kWhole: return f_.lowering(reader) != Lowering::kHero && reads_in_order(f_, view);
       default: break;
     }
@@ -75,11 +76,13 @@ class Chooser {
   // The reader is a view that others apply: both together must suit each of them.
   bool copied_reader_takes(NodeId view, NodeId reader) {
     for (NodeId r : f_.readers(f_.node(reader).results[0])) {
-      const bool hero = f_.lowering(r) == Lowering::kHero, contraction = f_.at(f_.unit(r)).cls == UnitClass::kContraction;
+      const UnitClass cls = f_.at(f_.unit(r)).cls;
+      const bool hero = f_.lowering(r) == Lowering::kHero, attention = cls == UnitClass::kAttention;
+      const bool contraction = cls == UnitClass::kContraction || attention;
       if (hero && !contraction) return false;
       if (!contraction && f_.lowering(r) != Lowering::kFold && f_.lowering(r) != Lowering::kElem) continue;
       if (f_.node(reader).kind == OpKind::kReshape && !splits_only(reader, hero)) return false;
-      if (!hero && !reads_in_order(f_, view)) return false;
+      if ((!hero || attention) && !reads_in_order(f_, view)) return false;
     }
     return true;
   }

@@ -17,6 +17,7 @@ constexpr int64_t kVector = 16;  // columns of a panel: what one store of the sk
 UnitClass hero_class(const Node& n) {
   switch (n.kind) {
     case OpKind::kMatMul: return UnitClass::kContraction;
+    case OpKind::kAttention: return UnitClass::kAttention;
     case OpKind::kConv:
     case OpKind::kConvTranspose:
     case OpKind::kConvInputGrad:

@@ -223,7 +223,7 @@ void Fusion::add_copies(NodeId n, size_t u, std::set<NodeId>& into) const {
 }
 
 std::vector<GroupPlan> Fusion::plans() const {
-  constexpr std::string_view kNames[] = {"", "pointwise", "fold", "contraction", "convolution", "whole"};
+  constexpr std::string_view kNames[] = {"", "pointwise", "fold", "contraction", "convolution", "attention", "whole"};
   std::vector<GroupPlan> out;
   for (const Unit& u : units_) {
     if (u.nodes.empty()) continue;

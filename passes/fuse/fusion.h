@@ -16,7 +16,8 @@ enum class UnitClass : uint8_t {
   kFold,
   kContraction,  // matmul
   kConvolution,
-  kWhole,  // attention, recurrent, scan: takes nothing along
+  kAttention,
+  kWhole,  // recurrent, scan: takes nothing along
 };
 
 struct Unit {
