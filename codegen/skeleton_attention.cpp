@@ -20,7 +20,7 @@ struct AttentionTiling {
   int lanes = 16;
   int rows = 8;           // of a tile
   int panels = 2;         // of keys that a tile's scores are made for at once
-  int vectors = 3;        // of v's width that a tile is multiplied with at once
+  int vectors = 2;        // of v's width that a tile is multiplied with at once
   int64_t row_block = 0;  // rows of a task
   int64_t key_block = 0;
   bool one_block = false;
@@ -33,11 +33,10 @@ AttentionTiling choose_tiling(const Target& t, const SymbolTable& s, const Atten
   AttentionTiling x;
   x.lanes = lanes;
   const bool many_registers = t.vector_registers >= 32;
-  x.rows = many_registers ? 8 : 6;
-  x.vectors = many_registers ? 3 : 2;
   const int64_t m = std::max<int64_t>(1, s.typical(rows));
+  x.rows = !many_registers ? 6 : m % 12 != 0 && m % 8 == 0 ? 8 : 12;
   x.rows = static_cast<int>(std::min<int64_t>(x.rows, m));
-  if (x.rows <= 2) x.panels = 4;
+  if (x.rows <= 2) x.panels = x.vectors = 4;
   const int64_t blocks = rows.is_const() ? (m + kRows - 1) / kRows : 1;
   const int64_t block = rows.is_const() ? (m + blocks - 1) / blocks : kRows;
   x.row_block = (block + x.rows - 1) / x.rows * x.rows;

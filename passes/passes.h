@@ -16,10 +16,10 @@ namespace nnc {
 struct TargetFacts {
   std::string name;  // "cpu:x86-64-v4"
   bool cpu = true;
-  bool channels_last = true;     // convolutions want NHWC
-  bool packed_weights = true;    // constant right operands of contractions are prepacked
-  bool reads_rows = false;       // kernels want those dense again where rows are whole vectors: unpacked while uploading
-  bool fused_attention = false;  // a skeleton takes the attention op where attention_fits
+  bool channels_last = true;    // convolutions want NHWC
+  bool packed_weights = true;   // constant right operands of contractions are prepacked
+  bool reads_rows = false;      // kernels want those dense again where rows are whole vectors: unpacked while uploading
+  bool fused_attention = true;  // a skeleton takes the attention op where attention_fits
   int lanes_f32 = 16;
 };
 

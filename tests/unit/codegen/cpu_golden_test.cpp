@@ -39,6 +39,7 @@ const std::vector<Golden>& goldens() {
        },
        {"f32x16", "fma("},
        {"mask", "if ", "scratch"}},
+      {"attention", [](Group& f) { return attention(f, DType::kF32); }, {"f32x16", "fma(", "shuffle(", "exp"}, {"mask", "if ", "scratch"}},
   };
   return all;
 }

@@ -42,6 +42,10 @@ inline ValueId packed_product(Group& f) {
                          {{"b_format", std::string("panel16")}, {"n", Shape{256}}});
   return f.op(OpKind::kRelu, {f.op(OpKind::kAdd, {y, f.input(DType::kF32, {256})})});
 }
+inline ValueId attention(Group& f, DType t) {
+  const Shape heads{2, 4, 64, 32};
+  return f.op(OpKind::kAttention, {f.input(t, heads), f.input(t, heads), f.input(t, heads), f.input(t, {2, 1, 1, 64})});
+}
 // `w` are panels where `kernel` is given.
 inline ValueId convolution(Group& f, Shape x, Shape w, int64_t group, std::vector<int64_t> kernel = {}) {
   const std::vector<int64_t> ones{1, 1};
