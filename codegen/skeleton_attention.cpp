@@ -199,7 +199,7 @@ class CpuAttention {
       }
       for (int i = 0; i < n; ++i) {
         if ((i & bit) != 0) continue;
-        Expr &a = lines[static_cast<size_t>(i)], &b = lines[static_cast<size_t>(i + bit)];
+        Expr &a = lines[static_cast<size_t>(i)], &b = lines[static_cast<size_t>(i) + static_cast<size_t>(bit)];
         const Expr x = k.let("x", k.shuffle(a, b, low)), y = k.let("y", k.shuffle(a, b, high));
         a = x, b = y;
       }
