@@ -17,6 +17,7 @@ struct Reference {
   // What lies on an output's way, from its ancestors alone: of its longest sum, its largest value and its coarsest half type (0: none).
   struct Way {
     double length = 1, size = 0, unit = 0;
+    bool quantized = false;  // spelled out in f64, rounding to integers falls the other way near ties
   };
   std::vector<Tensor> rounded, plain;
   std::vector<EvalTensor> anchored, steady;
