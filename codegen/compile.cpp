@@ -11,7 +11,7 @@ TargetFacts target_facts(const Target& t) {
   f.name = t.name;
   f.cpu = t.is_cpu();
   f.reads_rows = t.is_cuda();
-  f.fused_attention = t.is_cpu();
+  if (t.is_cuda()) f.attention_width = 128;  // tiles of q, k and v lie in shared memory
   f.lanes_f32 = t.lanes(4);
   return f;
 }

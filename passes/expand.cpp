@@ -1,15 +1,17 @@
 // Composites that no kernel skeleton takes whole become the ops they are made of: norms, softmax, losses, and attention where the target
-// has no kernel for it or its heads are of no known width. What they become is grouped again by fusion, so that each still is one kernel.
+// has no kernel for it. What they become is grouped again by fusion, so that each still is one kernel.
 
 #include "passes/rules.h"
 
 namespace nnc {
 
-bool attention_fits(Graph& g, const Node& attention) {
-  constexpr int64_t kWidest = 256;  // of a head: rows of it are held in local arrays
+bool attention_fits(Graph& g, const Node& attention, const TargetFacts& target) {
+  if (!target.cpu && g.type(attention.results[0]).dtype == DType::kF64) return false;
   const Shape &q = g.type(attention.operands[0]).shape, &k = g.type(attention.operands[1]).shape, &v = g.type(attention.operands[2]).shape;
   SymbolTable& s = g.symbols();
-  const auto within = [&](const Dim& d, int64_t least) { return d.is_const() && d.constant() >= least && d.constant() <= kWidest; };
+  const auto within = [&](const Dim& d, int64_t least) {
+    return d.is_const() && d.constant() >= least && d.constant() <= target.attention_width;
+  };
   if (!within(q[3], 2) || !within(v[3], 1) || s.upper(k[2]) < 2) return false;
   if (s.equal(q[1], k[1]) == Ternary::kYes) return true;
   const std::optional<Dim> repeat = s.div_exact(q[1], k[1]);
@@ -19,7 +21,6 @@ bool attention_fits(Graph& g, const Node& attention) {
 namespace {
 
 Result<int64_t> expand(Graph& g, PassContext& c) {
-  const bool attention_kernel = c.target != nullptr && c.target->fused_attention;
   Rewriter rw(g, c.rewrites_left);
   // An expansion may hold composites itself.
   for (bool more = true; more;) {
@@ -27,8 +28,8 @@ Result<int64_t> expand(Graph& g, PassContext& c) {
     for (NodeId id : g.order()) {
       const Node& node = g.node(id);
       const OpDef& def = node.def();
-      const bool composite =
-          def.lowering == Lowering::kExpand || (node.kind == OpKind::kAttention && !(attention_kernel && attention_fits(g, node)));
+      const bool composite = def.lowering == Lowering::kExpand ||
+                             (node.kind == OpKind::kAttention && !(c.target != nullptr && attention_fits(g, node, *c.target)));
       if (!composite || def.expand == nullptr || !rw.allowed()) continue;
       Builder b = rw.at(id);
       std::vector<ValueId> results;

@@ -16,10 +16,10 @@ namespace nnc {
 struct TargetFacts {
   std::string name;  // "cpu:x86-64-v4"
   bool cpu = true;
-  bool channels_last = true;    // convolutions want NHWC
-  bool packed_weights = true;   // constant right operands of contractions are prepacked
-  bool reads_rows = false;      // kernels want those dense again where rows are whole vectors: unpacked while uploading
-  bool fused_attention = true;  // a skeleton takes the attention op where attention_fits
+  bool channels_last = true;      // convolutions want NHWC
+  bool packed_weights = true;     // constant right operands of contractions are prepacked
+  bool reads_rows = false;        // kernels want those dense again where rows are whole vectors: unpacked while uploading
+  int64_t attention_width = 256;  // widest head that the skeleton of attention takes; 0: the op is expanded
   int lanes_f32 = 16;
 };
 
@@ -56,8 +56,9 @@ Result<int64_t> run_prepack(Module&, PassContext&);         // constant right op
 Result<int64_t> run_fuse(Module&, PassContext&);            // decides groups, and outlines each into a `group` op
 Result<int64_t> run_outline_single(Module&, PassContext&);  // -O0 and -O1: every compute node its own group
 
-// What skeletons of attention are built for: heads whose width and repetition are known, and more than one key. All else is expanded.
-bool attention_fits(Graph& g, const Node& attention);
+// What skeletons of attention are built for: heads whose width and repetition are known, more than one key, on CUDA no f64. All else is
+// expanded.
+bool attention_fits(Graph& g, const Node& attention, const TargetFacts& target);
 
 // Moves the nodes of each plan into a `group` op. Plans are disjoint lists in program order, each closed: no path leaves and comes back.
 struct GroupPlan {

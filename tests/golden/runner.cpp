@@ -67,7 +67,7 @@ Outcome run_command(std::string_view command, std::string_view file) {
   TargetFacts cuda;
   cuda.cpu = false;
   cuda.reads_rows = true;
-  cuda.fused_attention = false;
+  cuda.attention_width = 128;
   const bool for_cuda = command.starts_with(kCuda);
   const std::string plain = for_cuda ? cat("opt ", command.substr(kCuda.size())) : std::string(command);
   command = plain;

@@ -51,6 +51,10 @@ const std::vector<Golden>& goldens() {
        },
        {"load_f32x4(", "fma_f32x4"},
        {"masked", "_by"}},
+      {"attention",
+       [](Group& f) { return attention(f, DType::kF32); },
+       {"copy_async_16", "NNC_SHARED", "NNC_BARRIER", "warp_shfl_xor_f32", "fma_f32x4", "load_f32x4(", "store_f32x4("},
+       {"masked", "mma"}},
       {"move",
        [](Group& f) {
          return f.op(OpKind::kTranspose, {f.input(DType::kF32, {256, 256})}, {{"perm", std::vector<int64_t>{1, 0}}});
