@@ -32,7 +32,7 @@ class Verifier {
 
   std::vector<Diagnostic> run() {
     // Inference needs a symbol table that it may add to.
-    if (options_.recheck_types) scratch_ = m_.clone();
+    if (options_.recheck_types) scratch_ = m_.clone_for_inference();
     module_level();
     for (size_t k = 0; k < m_.entries.size(); ++k) entry(*m_.entries[k], scratch_ ? scratch_->entries[k]->graph.get() : nullptr);
     return std::move(found_);
@@ -158,19 +158,30 @@ class Verifier {
     return found_.size() == before;
   }
   void uses(const Graph& g) {
-    std::vector<std::vector<Use>> expected(g.value_capacity());
-    const auto use = [&](ValueId v, Use u) {
-      if (v.index() < expected.size()) expected[v.index()].push_back(u);
+    std::vector<uint32_t> expected(g.value_capacity(), 0);
+    std::vector<uint8_t> in_order(g.node_capacity(), 0);
+    const auto count = [&](ValueId v) {
+      if (v.index() < expected.size()) ++expected[v.index()];
     };
     for (NodeId id = g.first(); id.valid(); id = g.node(id).next) {
-      for (uint32_t k = 0; k < g.node(id).operands.size(); ++k) use(g.node(id).operands[k], {id, k});
+      in_order[id.index()] = 1;
+      for (ValueId v : g.node(id).operands) count(v);
     }
-    for (uint32_t k = 0; k < g.outputs().size(); ++k) use(g.outputs()[k], {NodeId(), k});
-    for (size_t v = 0; v < expected.size(); ++v) {
-      std::vector<Use> listed = g.value(ValueId(v)).uses;
-      std::sort(listed.begin(), listed.end());
-      std::sort(expected[v].begin(), expected[v].end());
-      if (listed != expected[v]) report(&g, g.value(ValueId(v)).def, "the uses that a value lists are not its uses");
+    for (ValueId v : g.outputs()) count(v);
+    const auto is_use = [&](ValueId v, Use u) {
+      if (u.node.valid() && (u.node.index() >= in_order.size() || !in_order[u.node.index()])) return false;
+      const std::vector<ValueId>& list = u.node.valid() ? g.node(u.node).operands : g.outputs();
+      return u.index < list.size() && list[u.index] == v;
+    };
+    // As many as there are, all different and each one of them: all.
+    std::vector<Use> listed;
+    for (size_t k = 0; k < expected.size(); ++k) {
+      const ValueId v(k);
+      listed = g.value(v).uses;
+      std::ranges::sort(listed);
+      if (listed.size() != expected[k] || std::ranges::adjacent_find(listed) != listed.end() ||
+          !std::ranges::all_of(listed, [&](const Use& u) { return is_use(v, u); }))
+        report(&g, g.value(v).def, "the uses that a value lists are not its uses");
     }
   }
 

@@ -266,5 +266,7 @@ void simplify_kernel(Kernel& k);               // exact algebra, dead lets, cons
 void hoist_and_share(Kernel& k);               // loop-invariant lets move out; repeated subexpressions get names
 void compact_kernel(Kernel& k);  // drops what nothing uses; numbers variables and buffers in order of their definition, as the text does
 void count_facts(Kernel& k);
+// All of them in their order, as a builder's kernel needs them; what does not verify then is a bug of who built it. `fast` says the league.
+void finish_kernel(Kernel& k);
 
 }  // namespace nnc

@@ -1,4 +1,5 @@
 #include "ir/base/kernel_builder.h"
+#include "ir/base/kernel_exprs.h"
 #include "ir/base/kernel_rules.h"
 #include "ir/support/text.h"
 
@@ -275,21 +276,26 @@ Kernel KernelBuilder::raw() {
 }
 
 Kernel KernelBuilder::finish(League league) {
-  NNC_CHECK(open_.size() == 1, "a block is still open");
-  k_.body = std::move(open_.back());
-  open_.clear();
-  k_.fast = league == League::kFast;
-  simplify_kernel(k_);
-  hoist_and_share(k_);  // before, so that one value's exp is spelled out once
-  legalise_math(k_, league);
-  hoist_and_share(k_);
-  compact_kernel(k_);
+  Kernel k = raw();
+  k.fast = league == League::kFast;
+  finish_kernel(k);
+  return k;
+}
+
+void finish_kernel(Kernel& k) {
+  {
+    ExprPool pool(k);
+    simplify_kernel(k, pool);
+    hoist_and_share(k, pool);  // before, so that one value's exp is spelled out once
+    legalise_math(k, k.fast ? League::kFast : League::kStrict, pool);
+    hoist_and_share(k, pool);
+  }
+  compact_kernel(k);
   std::string problems;
   int unproved = 0;
-  for (const KernelProblem& p : verify_kernel(k_, &unproved)) append(problems, "\n  invariant ", p.invariant, ": ", p.message);
-  NNC_CHECK(problems.empty(), cat("kernel ", k_.name, " does not verify:", problems, "\n", print_kernel(k_)).c_str());
-  count_facts(k_, unproved);
-  return std::move(k_);
+  for (const KernelProblem& p : verify_kernel(k, &unproved)) append(problems, "\n  invariant ", p.invariant, ": ", p.message);
+  NNC_CHECK(problems.empty(), cat("kernel ", k.name, " does not verify:", problems, "\n", print_kernel(k)).c_str());
+  count_facts(k, unproved);
 }
 
 }  // namespace nnc

@@ -83,7 +83,11 @@ ExprId ExprPool::make(ExprNode n) {
   // Constants to the right, so that one rule serves both orders. Not for floats: which NaN survives depends on the order.
   if (n.b && commutes(n.op) && is_const(n.a) && !is_const(n.b) && !k_.exprs[n.a].type.floating()) std::swap(n.a, n.b);
   const ExprId folded = fold(n);
-  return folded.valid() ? folded : intern(std::move(n));
+  if (folded.valid()) return folded;
+  const ExprId id = intern(std::move(n));
+  if (id.index() >= settled_.size()) settled_.resize(k_.exprs.size());
+  settled_[id.index()] = 1;
+  return id;
 }
 
 ExprId ExprPool::fold(const ExprNode& n) {

@@ -17,6 +17,8 @@ class ExprPool {
   // Folded. The node's type must be right unless its operation gives it (result_type).
   ExprId make(ExprNode n);
   ExprId make(ExprOp op, ExprId a, ExprId b = {}, ExprId c = {});  // type from the rule
+  // `make` of the same node gives `e` again: nothing is left to fold.
+  bool settled(ExprId e) const { return e.index() < settled_.size() && settled_[e.index()]; }
   ExprId constant(KType t, uint64_t bits);
   ExprId index(int64_t v) { return constant(KType::index(), static_cast<uint64_t>(v)); }
   const ExprNode& operator[](ExprId e) const { return k_.exprs[e]; }
@@ -38,6 +40,12 @@ class ExprPool {
   };
   std::vector<Slot> slots_;
   size_t used_ = 0;
+  std::vector<uint8_t> settled_;  // by expression
 };
+
+// Passes in a row share the pool of their kernel, which holds all its expressions.
+void simplify_kernel(Kernel& k, ExprPool& pool);
+void hoist_and_share(Kernel& k, ExprPool& pool);
+void legalise_math(Kernel& k, League league, ExprPool& pool);
 
 }  // namespace nnc

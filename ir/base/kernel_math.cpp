@@ -79,7 +79,7 @@ namespace {
 
 class Legaliser {
  public:
-  explicit Legaliser(Kernel& k) : k_(k), pool_(k) {}
+  Legaliser(Kernel& k, ExprPool& pool) : k_(k), pool_(pool) {}
 
   void run() {
     const size_t before = k_.exprs.size();
@@ -144,7 +144,7 @@ class Legaliser {
   }
 
   Kernel& k_;
-  ExprPool pool_;
+  ExprPool& pool_;
   std::vector<uint8_t> has_math_;
   std::unordered_map<ExprId, ExprId> done_;  // within one statement: a mut may change after it
 };
@@ -152,6 +152,10 @@ class Legaliser {
 }  // namespace
 }  // namespace math
 
-void legalise_math(Kernel& k, League) { math::Legaliser(k).run(); }
+void legalise_math(Kernel& k, League, ExprPool& pool) { math::Legaliser(k, pool).run(); }
+void legalise_math(Kernel& k, League league) {
+  ExprPool pool(k);
+  legalise_math(k, league, pool);
+}
 
 }  // namespace nnc

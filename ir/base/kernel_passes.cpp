@@ -1,7 +1,5 @@
 // Simplification and compaction. Both keep every bit of every result.
 
-#include <unordered_map>
-
 #include "ir/base/kernel_exprs.h"
 
 namespace nnc {
@@ -19,7 +17,7 @@ namespace {
 
 class Simplifier {
  public:
-  explicit Simplifier(Kernel& k) : k_(k), pool_(k) {}
+  Simplifier(Kernel& k, ExprPool& pool) : k_(k), pool_(pool), copies_(k.vars.size()) {}
 
   void run() {
     k_.body = block(std::move(k_.body));
@@ -30,18 +28,17 @@ class Simplifier {
   // ---- forward: folding, copies, constant control
   ExprId rewrite(ExprId e) {
     if (e.index() < memo_.size() && memo_[e.index()].valid()) return memo_[e.index()];
-    ExprNode n = k_.exprs[e];
-    ExprId result;
-    if (n.op == ExprOp::kVar) {
-      const auto it = copies_.find(n.var);
-      result = it == copies_.end() ? e : it->second;
-    } else if (!n.a) {
-      result = e;
-    } else {
-      n.a = rewrite(n.a);
-      if (n.b) n.b = rewrite(n.b);
-      if (n.c) n.c = rewrite(n.c);
-      result = pool_.make(std::move(n));
+    ExprId result = e;
+    if (k_.exprs[e].op == ExprOp::kVar) {
+      const ExprId copy = copies_[k_.exprs[e].var.index()];
+      if (copy) result = copy;
+    } else if (const ExprId a = k_.exprs[e].a, b = k_.exprs[e].b, c = k_.exprs[e].c; a) {
+      const ExprId new_a = rewrite(a), new_b = b ? rewrite(b) : b, new_c = c ? rewrite(c) : c;
+      if (new_a != a || new_b != b || new_c != c || !pool_.settled(e)) {
+        ExprNode n = k_.exprs[e];
+        n.a = new_a, n.b = new_b, n.c = new_c;
+        result = pool_.make(std::move(n));
+      }
     }
     if (e.index() >= memo_.size()) memo_.resize(k_.exprs.size());
     memo_[e.index()] = result;
@@ -70,7 +67,7 @@ class Simplifier {
     switch (s.kind) {
       case StmtKind::kLet:
         if (is_copy(s.value)) {
-          copies_[s.var] = s.value;
+          copies_[s.var.index()] = s.value;
           return;
         }
         break;
@@ -86,7 +83,7 @@ class Simplifier {
         const auto begin = pool_.as_index(s.index), end = pool_.as_index(s.index2);
         if (begin && end && *begin >= *end) return;
         if (begin && end && uint64_t(*end) - uint64_t(*begin) <= uint64_t(s.n)) {
-          copies_[s.var] = s.index;
+          copies_[s.var.index()] = s.index;
           return append(out, block(std::move(s.body)));
         }
         Block body = block(std::move(s.body));
@@ -166,9 +163,9 @@ class Simplifier {
   }
 
   Kernel& k_;
-  ExprPool pool_;
-  std::vector<ExprId> memo_;
-  std::unordered_map<VarId, ExprId> copies_;
+  ExprPool& pool_;
+  std::vector<ExprId> memo_;    // by expression
+  std::vector<ExprId> copies_;  // by variable: what it is a copy of
   std::vector<uint8_t> reads_, seen_;
 };
 
@@ -251,7 +248,11 @@ class Compactor {
 
 }  // namespace
 
-void simplify_kernel(Kernel& k) { Simplifier(k).run(); }
+void simplify_kernel(Kernel& k, ExprPool& pool) { Simplifier(k, pool).run(); }
+void simplify_kernel(Kernel& k) {
+  ExprPool pool(k);
+  simplify_kernel(k, pool);
+}
 void compact_kernel(Kernel& k) { k = Compactor(k).run(); }
 
 }  // namespace nnc

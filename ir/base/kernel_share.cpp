@@ -12,6 +12,16 @@ namespace {
 
 constexpr uint32_t kNowhere = ~uint32_t(0);
 
+// `e` over other operands, each by `f`; itself where they are the same.
+template <class F> ExprId with_operands(const Kernel& k, ExprPool& pool, ExprId e, F&& f) {
+  const ExprId a = k.exprs[e].a, b = k.exprs[e].b, c = k.exprs[e].c;
+  const ExprId new_a = a ? f(a) : a, new_b = b ? f(b) : b, new_c = c ? f(c) : c;
+  if (new_a == a && new_b == b && new_c == c) return e;
+  ExprNode n = k.exprs[e];
+  n.a = new_a, n.b = new_b, n.c = new_c;
+  return pool.intern(std::move(n));
+}
+
 // A statement of a block; a name put there stands before it.
 struct Spot {
   uint32_t block = kNowhere, at = 0;
@@ -26,7 +36,7 @@ struct BlockInfo {
 // Constants come last, where an address takes them for nothing.
 class SumOrder {
  public:
-  explicit SumOrder(Kernel& k) : k_(k), pool_(k) {}
+  SumOrder(Kernel& k, ExprPool& pool) : k_(k), pool_(pool) {}
 
   void run() {
     depth_.assign(k_.vars.size(), 0);
@@ -50,51 +60,48 @@ class SumOrder {
     }
   }
 
+  // The passes make expressions, so tables over them grow.
+  template <class T> T place(std::vector<T>& table, ExprId e, T none) {
+    if (e.index() >= table.size()) table.resize(k_.exprs.size(), none);
+    return table[e.index()];
+  }
+
   int depth_of(ExprId e) {
     const ExprNode& n = k_.exprs[e];
     if (n.op == ExprOp::kConst) return kConstant;
     if (n.op == ExprOp::kVar) return depth_[n.var.index()];
-    if (const auto it = depths_.find(e); it != depths_.end()) return it->second;
+    if (const int known = place(depths_, e, -1); known >= 0) return known;
     int d = 0;
     for_operands(n, [&](ExprId o) {
       const int own = depth_of(o);
       if (own != kConstant) d = std::max(d, own);
     });
-    return depths_[e] = d;
+    return depths_[e.index()] = d;
   }
 
   // The terms of a sum. (x + 3) * 4 is x * 4 + 12, so that neighbours differ in a constant alone.
   void terms(ExprId e, std::vector<ExprId>& out) {
-    const ExprNode n = k_.exprs[e];
-    if (n.op == ExprOp::kAdd) {
-      terms(n.a, out);
-      terms(n.b, out);
+    const ExprOp op = k_.exprs[e].op;
+    const ExprId a = k_.exprs[e].a, b = k_.exprs[e].b;
+    if (op == ExprOp::kAdd) {
+      terms(a, out);
+      terms(b, out);
       return;
     }
-    if (n.op != ExprOp::kMul || k_.exprs[n.b].op != ExprOp::kConst) return out.push_back(e);
+    if (op != ExprOp::kMul || k_.exprs[b].op != ExprOp::kConst) return out.push_back(e);
     std::vector<ExprId> inner;
-    terms(n.a, inner);
+    terms(a, inner);
     if (inner.size() < 2 || std::ranges::none_of(inner, [&](ExprId t) { return k_.exprs[t].op == ExprOp::kConst; }))
       return out.push_back(e);
-    for (ExprId t : inner) out.push_back(pool_.make(ExprOp::kMul, t, n.b));
+    for (ExprId t : inner) out.push_back(pool_.make(ExprOp::kMul, t, b));
   }
 
   ExprId rewrite(ExprId e) {
-    if (const auto it = done_.find(e); it != done_.end()) return it->second;
-    const ExprNode n = k_.exprs[e];
+    if (const ExprId known = place(done_, e, {})) return known;
     std::vector<ExprId> all;
-    if (n.type.kind == KType::kIndex && (n.op == ExprOp::kAdd || n.op == ExprOp::kMul)) terms(e, all);
-    ExprId result = e;
-    if (all.size() > 1) {
-      result = sum(all);
-    } else if (n.a) {
-      ExprNode made = n;
-      made.a = rewrite(n.a);
-      if (n.b) made.b = rewrite(n.b);
-      if (n.c) made.c = rewrite(n.c);
-      if (made != n) result = pool_.intern(std::move(made));
-    }
-    return done_[e] = result;
+    if (const ExprNode& n = k_.exprs[e]; n.type.kind == KType::kIndex && (n.op == ExprOp::kAdd || n.op == ExprOp::kMul)) terms(e, all);
+    const ExprId result = all.size() > 1 ? sum(all) : with_operands(k_, pool_, e, [&](ExprId o) { return rewrite(o); });
+    return done_[e.index()] = result;
   }
 
   ExprId sum(const std::vector<ExprId>& all) {
@@ -110,15 +117,15 @@ class SumOrder {
   }
 
   Kernel& k_;
-  ExprPool pool_;
-  std::vector<int> depth_;  // by variable: loops around its definition
-  std::unordered_map<ExprId, int> depths_;
-  std::unordered_map<ExprId, ExprId> done_;
+  ExprPool& pool_;
+  std::vector<int> depth_;   // by variable: loops around its definition
+  std::vector<int> depths_;  // by expression; negative: not known yet
+  std::vector<ExprId> done_;
 };
 
 class Sharer {
  public:
-  explicit Sharer(Kernel& k) : k_(k), pool_(k) {}
+  Sharer(Kernel& k, ExprPool& pool) : k_(k), pool_(pool) {}
 
   void run() {
     var_block_.assign(k_.vars.size(), 0);
@@ -229,12 +236,8 @@ class Sharer {
   ExprId map(ExprId e, bool top) {
     if (!top && e.index() < known_ && named_[e.index()]) return var_expr(named_[e.index()]);
     if (!top && e.index() < known_ && mapped_[e.index()]) return mapped_[e.index()];
-    ExprNode n = k_.exprs[e];
-    if (!n.a) return e;
-    n.a = map(n.a, false);
-    if (n.b) n.b = map(n.b, false);
-    if (n.c) n.c = map(n.c, false);
-    const ExprId made = pool_.intern(std::move(n));
+    if (!k_.exprs[e].a) return e;
+    const ExprId made = with_operands(k_, pool_, e, [&](ExprId o) { return map(o, false); });
     if (!top && e.index() < known_) mapped_[e.index()] = made;
     return made;
   }
@@ -280,39 +283,44 @@ class Sharer {
 
   // What one statement computes more than once (over muts: the rest has its names already).
   void share_inside(StmtId stmt, Block& out) {
-    std::unordered_map<ExprId, int> counts;
+    inside_.resize(k_.exprs.size());
     std::vector<ExprId> order;
+    bool any = false;
     const auto visit = [&](auto&& self, ExprId e) -> void {
       if (!k_.exprs[e].a) return;
-      if (++counts[e] > 1) return;
+      if (inside_[e.index()].times++ > 0) {
+        any = true;
+        return;
+      }
       for_operands(k_.exprs[e], [&](ExprId o) { self(self, o); });
       order.push_back(e);
     };
     for_exprs(k_.stmts[stmt], [&](ExprId e) { visit(visit, e); });
-    std::unordered_map<ExprId, ExprId> done;
-    bool any = false;
-    for (ExprId e : order) any |= counts[e] > 1;
-    if (!any) return;
+    if (any) share_repeated(stmt, order, out);
+    for (ExprId e : order) inside_[e.index()] = {};
+  }
+  void share_repeated(StmtId stmt, const std::vector<ExprId>& order, Block& out) {
+    const auto shared = [&](ExprId e) {
+      const ExprId made = inside_[e.index()].made;
+      return made ? made : e;
+    };
     for (ExprId e : order) {
       ExprNode n = k_.exprs[e];
       for (ExprId* o : {&n.a, &n.b, &n.c})
-        if (o->valid())
-          if (const auto it = done.find(*o); it != done.end()) *o = it->second;
+        if (o->valid()) *o = shared(*o);
       ExprId made = pool_.intern(std::move(n));
-      if (counts[e] > 1) {
+      if (inside_[e.index()].times > 1) {
         const VarId v = k_.vars.push({"t", k_.exprs[made].type, false});
         out.push_back(let(v, made));
         made = var_expr(v);
       }
-      done[e] = made;
+      inside_[e.index()].made = made;
     }
-    for_exprs(k_.stmts[stmt], [&](ExprId& e) {
-      if (const auto it = done.find(e); it != done.end()) e = it->second;
-    });
+    for_exprs(k_.stmts[stmt], [&](ExprId& e) { e = shared(e); });
   }
 
   Kernel& k_;
-  ExprPool pool_;
+  ExprPool& pool_;
   size_t known_ = 0;  // expressions before this pass
   std::vector<uint8_t> has_mut_;
   std::vector<uint32_t> var_block_, needs_;
@@ -321,15 +329,24 @@ class Sharer {
   std::vector<int> counts_;
   std::vector<VarId> hints_, named_;
   std::vector<ExprId> mapped_;
+  struct Inside {
+    int times = 0;
+    ExprId made;
+  };
+  std::vector<Inside> inside_;  // one statement, by expression
   std::unordered_map<uint64_t, std::vector<ExprId>> places_;
 };
 
 }  // namespace
 
+void hoist_and_share(Kernel& k, ExprPool& pool) {
+  SumOrder(k, pool).run();
+  Sharer(k, pool).run();
+  simplify_kernel(k, pool);
+}
 void hoist_and_share(Kernel& k) {
-  SumOrder(k).run();
-  Sharer(k).run();
-  simplify_kernel(k);
+  ExprPool pool(k);
+  hoist_and_share(k, pool);
 }
 
 }  // namespace nnc
