@@ -1,7 +1,10 @@
 #include "codegen/compile.h"
 
+#include <future>
+
 #include "codegen/cuda/nvrtc.h"
 #include "codegen/emit.h"
+#include "ir/support/parallel.h"
 #include "ir/support/text.h"
 
 namespace nnc {
@@ -29,16 +32,15 @@ void report(const CompileOptions& o, std::string_view phase, std::string_view de
 // Units of a fixed number of kernels, their sources by `emit`.
 using Emit = std::function<std::string(const std::vector<std::pair<const Kernel*, std::string>>&)>;
 void make_units(CompiledProgram& out, const std::vector<Kernel>& kernels, const Emit& emit) {
-  for (size_t first = 0; first < kernels.size(); first += kKernelsPerUnit) {
+  out.units.resize((kernels.size() + kKernelsPerUnit - 1) / kKernelsPerUnit);
+  parallel_for(out.units.size(), [&](size_t u) {
     std::vector<std::pair<const Kernel*, std::string>> part;
-    NativeUnit unit;
-    for (size_t k = first; k < std::min(kernels.size(), first + kKernelsPerUnit); ++k) {
+    for (size_t k = u * kKernelsPerUnit; k < std::min(kernels.size(), (u + 1) * kKernelsPerUnit); ++k) {
       part.push_back({&kernels[k], kernels[k].name});
-      unit.kernels.push_back(static_cast<uint32_t>(k));
+      out.units[u].kernels.push_back(static_cast<uint32_t>(k));
     }
-    unit.source = emit(part);
-    out.units.push_back(std::move(unit));
-  }
+    out.units[u].source = emit(part);
+  });
 }
 
 Status build_host_code(CompiledProgram& out, const Target& host, const CompileOptions& options) {
@@ -76,6 +78,10 @@ Status build_code(CompiledProgram& out, const std::vector<Kernel>& kernels, cons
 }  // namespace
 
 Result<CompiledProgram> compile_for_target(const Module& module, const Target& target, const CompileOptions& options) {
+  // Asked while there is other work, since the answer takes a process; `compile_cpu_units` finds it known.
+  std::future<void> asked;
+  if (options.native && (target.kind == TargetKind::kCpu || target.kind == TargetKind::kCudaEmu))
+    asked = std::async(std::launch::async, [&] { (void)host_compiler_version(options.host); });
   CompiledProgram out;
   out.module = module.clone();
   PipelineOptions pipeline = options.pipeline;

@@ -2,6 +2,7 @@
 // Plans one entry: walks its graph once, making steps and buffers. Internal to planner.cpp (values, groups, host functions) and
 // plan_regions.cpp (branches and loops).
 
+#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "codegen/planner.h"
+#include "ir/support/parallel.h"
 
 namespace nnc {
 
@@ -20,15 +22,24 @@ struct PlannerState {
   const Target& target;
   const LowerOptions& options;
   PlannedProgram out;
-  std::map<std::string, uint32_t> kernel_ids;                                               // by kernel hash
   std::map<std::tuple<ConstId, std::vector<int64_t>, std::string>, uint32_t> constant_ids;  // by what the program wants: extents, unpacking
   std::map<LocId, uint32_t> sources;
-  std::map<Digest, std::pair<LoweredGroup, std::vector<uint32_t>>> lowered;  // by canonical hash: kernels' program ids
+  struct Draft {  // of a kernel, which other threads finish; steps name it until the end
+    Kernel kernel;
+    std::string hash;
+    PlanKernel made;
+  };
+  std::deque<Draft> drafts;                                     // of all groups
+  std::map<Digest, std::pair<LoweredGroup, uint32_t>> lowered;  // by canonical hash; its first draft
 
   uint32_t constant(ConstId id);
   uint32_t constant(ConstId id, const std::vector<int64_t>& dims, std::string_view unpack);
   std::vector<uint32_t> locs(LocId id);
-  uint32_t kernel(Kernel k);
+  PieceQueue finishing;  // behind the drafts, which it uses until its end
+
+  void draft(Kernel k);
+  // Drafts become the program's kernels, each once, and the steps of its entries name those.
+  void finish_kernels();
 };
 
 class EntryPlanner {

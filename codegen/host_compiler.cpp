@@ -11,6 +11,7 @@
 #include "ir/support/file.h"
 #include "ir/support/hash.h"
 #include "ir/support/mutant.h"
+#include "ir/support/parallel.h"
 #include "ir/support/spawn.h"
 #include "ir/support/text.h"
 
@@ -124,19 +125,18 @@ Result<std::vector<Bytes>> compile_cpu_units(const std::vector<CompileUnit>& uni
   NNC_ASSIGN(const Compiler compiler, compiler_for(options));
   KernelCache cache(options.use_cache);
   std::vector<std::string> keys(units.size());
-  std::vector<size_t> missing;
-  for (size_t i = 0; i < units.size(); ++i) {
+  parallel_for(units.size(), [&](size_t i) {
     Sha256 h;
     h.update(compiler.version);
     h.update("\n");
     for (const std::string& f : flags(target)) h.update(f + "\n");
     h.update(units[i].source);
     keys[i] = h.finish().hex();
-    if (auto hit = cache.find(keys[i]); hit && check_shared_object(*hit).ok())
-      out[i] = std::move(*hit);
-    else
-      missing.push_back(i);
-  }
+    if (auto hit = cache.find(keys[i]); hit && check_shared_object(*hit).ok()) out[i] = std::move(*hit);
+  });
+  std::vector<size_t> missing;
+  for (size_t i = 0; i < units.size(); ++i)
+    if (out[i].empty()) missing.push_back(i);
   // The longest first, so that no process is left with one while the others have nothing to do.
   std::stable_sort(missing.begin(), missing.end(), [&](size_t a, size_t b) { return units[a].source.size() > units[b].source.size(); });
   std::atomic<size_t> next{0}, done{units.size() - missing.size()};

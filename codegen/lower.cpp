@@ -57,7 +57,8 @@ LoweredKernel ArgRecorder::finish(const LowerOptions& options) {
   LoweredKernel out;
   if (body_.target().is_cuda()) k_.set_index64(!fits_32_bits(k_.kernel()) && !mutant("index_never_wide"));
   out.dims = k_.launch_dims();
-  out.kernel = k_.finish(options.league);
+  out.kernel = k_.raw();
+  out.kernel.fast = options.league == League::kFast;
   out.args = std::move(args_);
   return out;
 }
@@ -128,7 +129,7 @@ Status check_dtypes(const Graph& g) {
 }
 }  // namespace
 
-Result<LoweredGroup> lower_group(const Graph& group, const Target& target, const LowerOptions& options) {
+Result<LoweredGroup> draft_group(const Graph& group, const Target& target, const LowerOptions& options) {
   NNC_TRY(check_dtypes(group));
   const Node* hero = find_hero(group);
   for (ValueId v : group.outputs())
@@ -147,6 +148,12 @@ Result<LoweredGroup> lower_group(const Graph& group, const Target& target, const
       return Error(Code::kUnsupportedOp, cat("no kernel skeleton takes ", hero->def().name))
           .at({group.module().loc_str(hero->loc), std::string(hero->def().name), "", "", -1, 0, 0});
   }
+}
+
+Result<LoweredGroup> lower_group(const Graph& group, const Target& target, const LowerOptions& options) {
+  NNC_ASSIGN(LoweredGroup lowered, draft_group(group, target, options));
+  for (LoweredKernel& k : lowered.kernels) finish_kernel(k.kernel);
+  return lowered;
 }
 
 }  // namespace nnc

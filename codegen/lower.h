@@ -34,6 +34,8 @@ struct LowerOptions {
 // `group`: inputs, nodes, outputs; constants over kInlineConstant elements are inputs. Code::kUnsupportedOp names the node that no skeleton
 // takes.
 Result<LoweredGroup> lower_group(const Graph& group, const Target& target, const LowerOptions& options = {});
+// The same with kernels as the skeletons wrote them, before `finish_kernel`.
+Result<LoweredGroup> draft_group(const Graph& group, const Target& target, const LowerOptions& options);
 inline constexpr int64_t kInlineConstant = 1;
 
 }  // namespace nnc

@@ -51,19 +51,39 @@ std::vector<uint32_t> PlannerState::locs(LocId id) {
   return ids;
 }
 
-uint32_t PlannerState::kernel(Kernel k) {
-  const std::string hash = kernel_hash(k);
-  auto [it, fresh] = kernel_ids.try_emplace(hash, static_cast<uint32_t>(out.kernels.size()));
-  if (fresh) {
-    PlanKernel p;
-    p.name = cat(k.name, "_", hash.substr(0, 16));
-    k.name = p.name;
-    p.text = print_kernel(k);
-    p.in_place = k.in_place;
-    out.program.kernels.push_back(std::move(p));
-    out.kernels.push_back(std::move(k));
+namespace {
+void renumber_kernels(std::vector<Step>& steps, const std::vector<uint32_t>& numbers) {
+  for (Step& s : steps) {
+    if (s.kind == StepKind::kLaunch) s.kernel = numbers[s.kernel];
+    renumber_kernels(s.body, numbers);
+    renumber_kernels(s.orelse, numbers);
   }
-  return it->second;
+}
+}  // namespace
+
+void PlannerState::draft(Kernel k) {
+  Draft& d = drafts.emplace_back(Draft{std::move(k), {}, {}});
+  finishing.add([&d] {
+    finish_kernel(d.kernel);
+    d.hash = kernel_hash(d.kernel);
+    d.kernel.name = cat(d.kernel.name, "_", d.hash.substr(0, 16));
+    d.made = {d.kernel.name, print_kernel(d.kernel), d.kernel.in_place};
+  });
+}
+
+void PlannerState::finish_kernels() {
+  finishing.finish();
+  std::map<std::string_view, uint32_t> known;  // by hash
+  std::vector<uint32_t> numbers(drafts.size());
+  for (size_t i = 0; i < drafts.size(); ++i) {
+    const auto [it, fresh] = known.try_emplace(drafts[i].hash, static_cast<uint32_t>(out.kernels.size()));
+    numbers[i] = it->second;
+    if (!fresh) continue;
+    out.program.kernels.push_back(std::move(drafts[i].made));
+    out.kernels.push_back(std::move(drafts[i].kernel));
+  }
+  for (PlanEntry& e : out.program.entries)
+    for (Segment& s : e.segments) renumber_kernels(s.steps, numbers);
 }
 
 Result<PlanEntry> EntryPlanner::run() {
@@ -243,12 +263,12 @@ Status EntryPlanner::group(Scope& sc, NodeId n, const Graph& region) {
   const Digest key = canonical_hash(region);
   auto it = s_.lowered.find(key);
   if (it == s_.lowered.end()) {
-    NNC_ASSIGN(LoweredGroup lowered, lower_group(region, s_.target, s_.options));
-    std::vector<uint32_t> ids;
-    for (LoweredKernel& k : lowered.kernels) ids.push_back(s_.kernel(k.kernel));
-    it = s_.lowered.emplace(key, std::make_pair(std::move(lowered), std::move(ids))).first;
+    NNC_ASSIGN(LoweredGroup lowered, draft_group(region, s_.target, s_.options));
+    const auto first = static_cast<uint32_t>(s_.drafts.size());
+    for (LoweredKernel& k : lowered.kernels) s_.draft(std::move(k.kernel));
+    it = s_.lowered.emplace(key, std::make_pair(std::move(lowered), first)).first;
   }
-  const auto& [lowered, ids] = it->second;
+  const auto& [lowered, first] = it->second;
   ++s_.out.skeletons[lowered.skeleton];
   std::vector<PlanOperand> in, out, scratch;
   for (ValueId v : node.operands) in.push_back(sc.at.at(v));
@@ -257,7 +277,7 @@ Status EntryPlanner::group(Scope& sc, NodeId n, const Graph& region) {
   for (size_t k = 0; k < lowered.kernels.size(); ++k) {
     Step s;
     s.kind = StepKind::kLaunch;
-    s.kernel = ids[k];
+    s.kernel = first + static_cast<uint32_t>(k);
     s.dims = lowered.kernels[k].dims;
     s.locs = s_.locs(node.loc);
     for (const KernelArg& a : lowered.kernels[k].args)
@@ -334,7 +354,8 @@ PlanOperand EntryPlanner::place_host_result(Scope& sc, ValueId r, const Node& no
 }
 
 Result<PlannedProgram> plan_module(Module& module, const Target& target, const LowerOptions& options) {
-  PlannerState s{module, target, options, {}, {}, {}, {}, {}};
+  module.hash_constants();
+  PlannerState s{module, target, options, {}, {}, {}, {}, {}, {}};
   Program& p = s.out.program;
   p.target = target.name;
   p.features = target.features;
@@ -350,6 +371,7 @@ Result<PlannedProgram> plan_module(Module& module, const Target& target, const L
     p.entries.push_back(std::move(plan));
   }
   p.symbols = module.symbols;
+  s.finish_kernels();
   NNC_TRY(verify_program(p));
   return std::move(s.out);
 }

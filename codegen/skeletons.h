@@ -1,5 +1,6 @@
 #pragma once
-// The skeletons: each builds the final kernel tree of one class of group, for CPU and for CUDA, in the file of its name.
+// The skeletons: each builds the kernel tree of one class of group, for CPU and for CUDA, in the file of its name. Who calls them finishes
+// the kernels (draft_group, lower_group).
 
 #include "codegen/group_body.h"
 #include "codegen/lower.h"

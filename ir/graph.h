@@ -174,6 +174,8 @@ class Module {
   const Tensor& constant(ConstId id) const { return constants_[id].tensor; }
   // Made when it is first asked for: weights that are packed are never named by theirs. For one thread at a time.
   const Digest& constant_hash(ConstId id) const;
+  // Of all that entries and states name, at once: for who is about to ask for most of them.
+  void hash_constants() const;
   size_t constant_count() const { return constants_.size(); }
 
   LocId add_loc(Loc loc);
@@ -188,6 +190,8 @@ class Module {
   Entry& add_entry(std::string name, std::string profile = {});
   Entry* find_entry(std::string_view name, std::string_view profile = {});
   std::unique_ptr<Module> clone() const;
+  // For inference alone: without what finds equal constants and locations when more are added.
+  std::unique_ptr<Module> clone_for_inference() const;
 
  private:
   struct Constant {

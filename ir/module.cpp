@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "ir/base/tensor_hash.h"
 #include "ir/graph.h"
 #include "ir/support/text.h"
 
@@ -32,6 +33,30 @@ const Digest& Module::constant_hash(ConstId id) const {
   const Constant& c = constants_[id];
   if (!c.hash) c.hash = tensor_hash(c.tensor);
   return *c.hash;
+}
+
+namespace {
+void constants_of(const Graph& g, std::vector<ConstId>* out) {
+  for (NodeId id = g.first(); id.valid(); id = g.node(id).next) {
+    for (const AttrValue& a : g.node(id).attrs)
+      if (const auto* c = std::get_if<ConstId>(&a); c != nullptr && c->valid()) out->push_back(*c);
+    for (RegionId r : g.node(id).regions) constants_of(g.region(r), out);
+  }
+}
+}  // namespace
+
+void Module::hash_constants() const {
+  std::vector<ConstId> used;
+  for (const auto& e : entries) constants_of(*e->graph, &used);
+  for (size_t i = 0; i < states.size(); ++i)
+    if (const ConstId initial = states[StateId(i)].initial; initial.valid()) used.push_back(initial);
+  std::sort(used.begin(), used.end());
+  used.erase(std::unique(used.begin(), used.end()), used.end());
+  std::erase_if(used, [&](ConstId id) { return constants_[id].hash.has_value(); });
+  std::vector<const Tensor*> tensors;
+  for (ConstId id : used) tensors.push_back(&constants_[id].tensor);
+  const std::vector<Digest> hashes = tensor_hashes(tensors);
+  for (size_t k = 0; k < used.size(); ++k) constants_[used[k]].hash = hashes[k];
 }
 
 LocId Module::add_loc(Loc loc) {
@@ -113,14 +138,19 @@ Entry* Module::find_entry(std::string_view name, std::string_view profile) {
 }
 
 std::unique_ptr<Module> Module::clone() const {
+  auto m = clone_for_inference();
+  m->constant_ids_ = constant_ids_;
+  m->loc_ids_ = loc_ids_;
+  return m;
+}
+
+std::unique_ptr<Module> Module::clone_for_inference() const {
   auto m = std::make_unique<Module>();
   m->symbols = symbols;
   m->states = states;
   m->metadata = metadata;
   m->constants_ = constants_;
-  m->constant_ids_ = constant_ids_;
   m->locs_ = locs_;
-  m->loc_ids_ = loc_ids_;
   for (const auto& entry : entries) {
     auto e = std::make_unique<Entry>();
     e->name = entry->name;

@@ -18,6 +18,7 @@ class Printer {
   Printer(const Module& m, const PrintOptions& options) : m_(m), options_(options) {}
 
   std::string module() {
+    m_.hash_constants();
     if (options_.locations) number_locations();
     append(out_, "nnir ", kTextVersion, "\n");
     for (const auto& [key, value] : m_.metadata) append(out_, "metadata ", quote(key), " = ", quote(value), "\n");

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <set>
 
-#include "ir/base/tensor_hash.h"
 #include "ir/ops/panel.h"
 #include "ir/support/mutant.h"
 #include "passes/rules.h"
@@ -99,8 +98,7 @@ class Prepack {
     const auto shaped = [&](ConstId c) { return m.constant(c).dims() == dims && m.constant(c).dtype() == w->dtype(); };
     if (std::none_of(panels_.begin(), panels_.end(), shaped)) return {};
     const Tensor packed = packed_panels(*w, true);
-    const Digest hash = tensor_hash(packed);
-    if (std::none_of(panels_.begin(), panels_.end(), [&](ConstId c) { return m.constant_hash(c) == hash; })) return {};
+    if (std::none_of(panels_.begin(), panels_.end(), [&](ConstId c) { return m.constant(c).same_bits(packed); })) return {};
     Builder b = rw_.at(id);
     NNC_ASSIGN(const ValueId panels, b.constant(packed));
     NNC_ASSIGN(const ValueId table,

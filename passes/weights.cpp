@@ -1,6 +1,7 @@
 #include "passes/weights.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -67,13 +68,20 @@ Tensor scale_outputs(const Node& node, const Tensor& weights, const std::vector<
   const OutputAxes a = output_axes(node, weights.dims());
   NNC_CHECK(static_cast<int64_t>(factors.size()) == a.groups * a.outputs, "one factor per output");
   Tensor t(weights.dtype(), weights.dims());
+  void* const to = t.data();
+  const auto scale = [&](int64_t begin, double f) {
+    const int64_t end = begin + a.inner;
+    if (t.dtype() == DType::kF32) {
+      const auto* from = static_cast<const float*>(weights.data());
+      for (int64_t k = begin; k < end; ++k) static_cast<float*>(to)[k] = static_cast<float>(from[k] * f);
+    } else {
+      for (int64_t k = begin; k < end; ++k) store_f64(t.dtype(), to, k, weights.f64(k) * f);
+    }
+  };
   int64_t at = 0;
   for (int64_t g = 0; g < a.groups; ++g) {
     for (int64_t o = 0; o < a.outer; ++o) {
-      for (int64_t k = 0; k < a.outputs; ++k) {
-        const double f = factors[static_cast<size_t>(g * a.outputs + k)];
-        for (int64_t i = 0; i < a.inner; ++i, ++at) store_f64(t.dtype(), t.data(), at, weights.f64(at) * f);
-      }
+      for (int64_t k = 0; k < a.outputs; ++k, at += a.inner) scale(at, factors[static_cast<size_t>(g * a.outputs + k)]);
     }
   }
   return t;
@@ -144,6 +152,21 @@ Tensor transposed(const Tensor& t, const std::vector<int64_t>& perm) {
 }
 
 namespace {
+template <class T> bool any_subnormal(const Tensor& t) {
+  using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+  constexpr Bits kMagnitude = ~Bits{0} >> 1, kSmallest = std::bit_cast<Bits>(std::numeric_limits<T>::min());
+  constexpr size_t kRun = 256;  // of a fixed length, which compilers make vectors of
+  const auto is_one = [](T x) { return Bits{(std::bit_cast<Bits>(x) & kMagnitude) - 1 < kSmallest - 1}; };
+  const std::span<const T> values = t.as<T>();
+  size_t k = 0;
+  for (; k + kRun <= values.size(); k += kRun) {
+    Bits any = 0;
+    for (size_t i = 0; i < kRun; ++i) any |= is_one(values[k + i]);
+    if (any != 0) return true;
+  }
+  return std::any_of(values.begin() + static_cast<ptrdiff_t>(k), values.end(), [&](T x) { return is_one(x) != 0; });
+}
+
 template <class T> bool drop_subnormals(T* matrix, int64_t k, int64_t n, int64_t row, int64_t column) {
   constexpr T kSmallest = std::numeric_limits<T>::min(), kOutweighs = kSmallest / std::numeric_limits<T>::epsilon() * 2;
   bool any = false;
@@ -174,6 +197,7 @@ Tensor without_subnormals(const Tensor& t, bool transposed) {
   const int64_t row = transposed ? 1 : n, column = transposed ? k : 1, batch = t.count() / std::max<int64_t>(1, k * n);
   const auto each = [&](auto zero) {
     using T = decltype(zero);
+    if (!any_subnormal<T>(t)) return t;
     Tensor out = t;
     T* data = static_cast<T*>(out.data());
     bool any = false;

@@ -83,6 +83,9 @@ Result<int> compile_command(const Arguments& a, Console& console) {
     return Error(Code::kUsage, "--emit needs the name of the artifact for its folder").with("try: -o FILE.nnb");
   PhaseTimes times;
   NNC_ASSIGN(const auto module, prepare_module(model, options, build, {}, console, &times));
+  ArtifactContents contents;
+  contents.graph = print_module(*module);  // before its copies are made, so that they share the hashes of constants
+  contents.properties = properties_of(*module);
   std::vector<CompiledProgram> programs;
   std::vector<Line> lines;
   for (const Target& target : build.targets) {
@@ -97,10 +100,7 @@ Result<int> compile_command(const Arguments& a, Console& console) {
     lines.push_back(std::move(line));
     programs.push_back(std::move(p));
   }
-  ArtifactContents contents;
   contents.programs = programs;
-  contents.graph = print_module(*module);
-  contents.properties = properties_of(*module);
   NNC_ASSIGN(const auto written, deliver(path, contents, console));
   const Digest digest = written->digest();
 

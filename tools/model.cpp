@@ -88,7 +88,7 @@ Result<ModelFile> open_model(const std::string& path, const Arguments& a, const 
   m.path = path;
   auto opened = ReadFile::open(path);
   if (!opened.ok()) return missing_file(std::move(opened).error(), path);
-  const ReadFile& file = *opened;
+  ReadFile& file = *opened;
   std::array<uint8_t, kArtifactMagic.size()> magic{};
   if (file.size() >= static_cast<int64_t>(magic.size())) NNC_TRY(file.read(0, magic));
   if (magic == kArtifactMagic) {
@@ -98,7 +98,7 @@ Result<ModelFile> open_model(const std::string& path, const Arguments& a, const 
     NNC_ASSIGN(m.interface, artifact_interface(*m.artifact, a.text("entry")));
     return m;
   }
-  NNC_ASSIGN(FileContents contents, FileContents::read(file, kMaxModelBytes));
+  NNC_ASSIGN(FileContents contents, read_onnx_file(std::move(file), kMaxModelBytes));
   auto interface = read_onnx_interface(contents.bytes(), limits);
   if (!interface.ok()) return std::move(interface).error().at(place_of(path));
   m.onnx = std::move(*interface);

@@ -33,11 +33,11 @@ Result<std::map<std::string_view, int64_t>> opset_map(const std::vector<OpsetImp
 
 }  // namespace
 
-Importer::Importer(const ModelProto& model, const ImportOptions& options, Budget& budget, std::string path)
+Importer::Importer(const ModelProto& model, const ImportOptions& options, Budget& budget, std::string path, const FileContents* contents)
     : model_(model),
       options_(options),
       budget_(budget),
-      tensors_(budget, std::move(path)),
+      tensors_(budget, std::move(path), contents),
       analysis_(&all_findings_),
       module_(std::make_unique<Module>()) {}
 

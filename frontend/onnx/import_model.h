@@ -20,7 +20,8 @@ struct OpRow;
 
 class Importer {
  public:
-  Importer(const ModelProto& model, const ImportOptions& options, Budget& budget, std::string path);
+  // `contents`: see TensorReader.
+  Importer(const ModelProto& model, const ImportOptions& options, Budget& budget, std::string path, const FileContents* contents);
   // The module, or nothing where there are findings.
   std::unique_ptr<Module> run();
   std::vector<Error>& findings() { return *findings_; }

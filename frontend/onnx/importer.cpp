@@ -30,8 +30,8 @@ Error summary(const std::vector<Error>& findings, std::string_view path) {
   return e;
 }
 
-Result<std::unique_ptr<Module>> import_bytes(ByteView bytes, const std::string& path, const ImportOptions& options,
-                                             std::vector<Error>* findings) {
+Result<std::unique_ptr<Module>> import_bytes(ByteView bytes, const std::string& path, const FileContents* contents,
+                                             const ImportOptions& options, std::vector<Error>* findings) {
   Budget budget(options.limits);
   auto model = onnx::read_model(bytes, budget);
   if (!model.ok()) {
@@ -40,7 +40,7 @@ Result<std::unique_ptr<Module>> import_bytes(ByteView bytes, const std::string& 
     if (findings != nullptr) findings->push_back(e);
     return e;
   }
-  onnx::Importer importer(*model, options, budget, path);
+  onnx::Importer importer(*model, options, budget, path, contents);
   std::unique_ptr<Module> module = importer.run();
   if (module != nullptr) return module;
   std::vector<Error>& all = importer.findings();
@@ -69,17 +69,18 @@ OnnxArg arg_of(const onnx::ValueInfoProto& info) {
 }  // namespace
 
 Result<std::unique_ptr<Module>> import_onnx(ByteView bytes, const ImportOptions& options, std::vector<Error>* findings) {
-  return import_bytes(bytes, {}, options, findings);
+  return import_bytes(bytes, {}, nullptr, options, findings);
 }
 
 Result<std::unique_ptr<Module>> import_onnx_file(const std::string& path, const ImportOptions& options, std::vector<Error>* findings) {
-  NNC_ASSIGN(const FileContents contents, FileContents::read(path, options.limits[Limit::kTotalBytes]));
-  return import_bytes(contents.bytes(), path, options, findings);
+  NNC_ASSIGN(ReadFile file, ReadFile::open(path));
+  NNC_ASSIGN(const FileContents contents, read_onnx_file(std::move(file), options.limits[Limit::kTotalBytes]));
+  return import_onnx_file(path, contents, options, findings);
 }
 
 Result<std::unique_ptr<Module>> import_onnx_file(const std::string& path, const FileContents& contents, const ImportOptions& options,
                                                  std::vector<Error>* findings) {
-  return import_bytes(contents.bytes(), path, options, findings);
+  return import_bytes(contents.bytes(), path, &contents, options, findings);
 }
 
 Result<OnnxInterface> read_onnx_interface(ByteView bytes, const Limits& limits) {

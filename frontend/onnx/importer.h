@@ -44,6 +44,9 @@ Result<std::unique_ptr<Module>> import_onnx(ByteView bytes, const ImportOptions&
 Result<std::unique_ptr<Module>> import_onnx_file(const std::string& path, const ImportOptions& options = {},
                                                  std::vector<Error>* findings = nullptr);
 
+// The file without its weights, which an import reads to where they belong. A file that is no model is read whole; the import says what
+// is wrong.
+Result<FileContents> read_onnx_file(ReadFile file, int64_t max_bytes);
 // The same when the file was read before.
 Result<std::unique_ptr<Module>> import_onnx_file(const std::string& path, const FileContents& contents, const ImportOptions& options = {},
                                                  std::vector<Error>* findings = nullptr);

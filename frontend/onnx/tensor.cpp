@@ -155,7 +155,7 @@ DataType data_type_of(DType type) {
   return found == std::end(kTypes) ? DataType::kUndefined : static_cast<DataType>(found - kTypes);
 }
 
-TensorReader::TensorReader(Budget& budget, std::string model_path) : budget_(budget) {
+TensorReader::TensorReader(Budget& budget, std::string model_path, const FileContents* contents) : budget_(budget), contents_(contents) {
   if (model_path.empty()) return;
   const size_t slash = model_path.rfind('/');
   folder_ = slash == std::string::npos ? "." : slash == 0 ? "/" : model_path.substr(0, slash);
@@ -284,6 +284,7 @@ Result<Tensor> TensorReader::read(const TensorProto& p) {
   }
   return filled(*dtype, p.dims, static_cast<size_t>(*bytes), [&](std::span<uint8_t> out) -> Status {
     if (!p.has_raw) return fill_typed(p, rule, out.data());
+    if (contents_ != nullptr) return contents_->copy(p.raw, out);
     std::memcpy(out.data(), p.raw.data(), out.size());
     return {};
   });

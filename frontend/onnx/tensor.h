@@ -18,8 +18,9 @@ DataType data_type_of(DType type);
 // Reads the tensors of one model. External data lie beneath the model's folder; files stay open between tensors.
 class TensorReader {
  public:
-  // `model_path`: the model's file; empty: a model in memory, which has no external data.
-  explicit TensorReader(Budget& budget, std::string model_path = {});
+  // `model_path`: the model's file; empty: a model in memory, which has no external data. `contents`: of the file, where protos are views
+  // of it.
+  explicit TensorReader(Budget& budget, std::string model_path = {}, const FileContents* contents = nullptr);
   Result<Tensor> read(const TensorProto& proto);
   // The dense form of a sparse tensor.
   Result<Tensor> read_sparse(const SparseTensorProto& proto);
@@ -29,6 +30,7 @@ class TensorReader {
   Result<const ReadFile*> open(std::string_view location);
 
   Budget& budget_;
+  const FileContents* contents_;
   std::string folder_, file_name_;
   std::map<std::string, ReadFile, std::less<>> files_;
 };

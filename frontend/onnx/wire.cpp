@@ -12,7 +12,14 @@ namespace {
 
 constexpr int kMaxGroupDepth = 100;
 
-// Reads a varint at `position`; false when it runs past the end or is longer than ten bytes.
+uint64_t read_fixed(ByteView bytes, size_t size) {
+  uint64_t v = 0;
+  for (size_t i = 0; i < size; ++i) v |= uint64_t(bytes[i]) << (8 * i);
+  return v;
+}
+
+}  // namespace
+
 bool read_varint(ByteView bytes, size_t* position, uint64_t* value) {
   uint64_t v = 0;
   size_t p = *position;
@@ -28,14 +35,6 @@ bool read_varint(ByteView bytes, size_t* position, uint64_t* value) {
   }
   return false;
 }
-
-uint64_t read_fixed(ByteView bytes, size_t size) {
-  uint64_t v = 0;
-  for (size_t i = 0; i < size; ++i) v |= uint64_t(bytes[i]) << (8 * i);
-  return v;
-}
-
-}  // namespace
 
 Error wire_error(std::string what, size_t offset) {
   Place place;

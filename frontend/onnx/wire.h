@@ -41,6 +41,9 @@ class WireReader {
   size_t position_ = 0;
 };
 
+// At `*position`, which moves behind it; false where it runs past the end or has more than ten bytes.
+bool read_varint(ByteView bytes, size_t* position, uint64_t* value);
+
 // Values of a repeated scalar field, packed or not: one call per occurrence of the field. Each gives false at the end.
 class PackedVarints {
  public:

@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "ir/support/checked.h"
@@ -152,18 +153,31 @@ Result<Bytes> read_file(const std::string& path, int64_t max_bytes) {
   return file.read_all(max_bytes);
 }
 
-Result<FileContents> FileContents::read(const std::string& path, int64_t max_bytes) {
-  NNC_ASSIGN(const ReadFile file, ReadFile::open(path));
-  return read(file, max_bytes);
-}
-
-Result<FileContents> FileContents::read(const ReadFile& file, int64_t max_bytes) {
+Result<FileContents> FileContents::read(ReadFile file, int64_t max_bytes, std::vector<FileRange> left_out) {
   if (file.size() > max_bytes) return too_large(file.path(), file.size(), max_bytes);
   const auto size = static_cast<size_t>(file.size());
-  std::shared_ptr<uint8_t> memory = std::static_pointer_cast<uint8_t>(shared_memory(size, false));
+  std::shared_ptr<uint8_t> memory = std::static_pointer_cast<uint8_t>(left_out.empty() ? shared_memory(size, false) : sparse_memory(size));
   if (memory == nullptr) return Error(Code::kOutOfMemory, cat("no memory for the file ", quote(file.path()), " of ", size, " bytes"));
-  NNC_TRY(file.read(0, std::span(memory.get(), size)));
-  return FileContents(std::move(memory), size);
+  int64_t at = 0;
+  const auto read_to = [&](int64_t end) { return file.read(at, std::span(memory.get() + at, static_cast<size_t>(end - at))); };
+  for (const FileRange& r : left_out) {
+    NNC_CHECK(r.offset >= at && fits(r.offset, r.length, file.size()), "what is left out lies in the file, in order");
+    NNC_TRY(read_to(r.offset));
+    at = r.offset + r.length;
+  }
+  NNC_TRY(read_to(file.size()));
+  return FileContents(std::move(file), std::move(left_out), std::move(memory));
+}
+
+Status FileContents::copy(ByteView part, std::span<uint8_t> out) const {
+  NNC_CHECK(part.size() == out.size(), "room for the part");
+  if (out.empty()) return {};
+  const int64_t begin = part.data() - memory_.get(), end = begin + static_cast<int64_t>(part.size());
+  NNC_CHECK(begin >= 0 && end <= file_.size(), "a part of the file");
+  const auto next = std::ranges::partition_point(left_out_, [&](const FileRange& r) { return r.offset + r.length <= begin; });
+  if (next != left_out_.end() && next->offset < end) return file_.read(begin, out);
+  std::memcpy(out.data(), part.data(), out.size());
+  return {};
 }
 
 Result<Bytes> read_system_file(const std::string& path, int64_t max_bytes) {

@@ -62,17 +62,25 @@ class ReadFile {
 
 // A whole file that the user named; kLimit when it is larger than `max_bytes`.
 Result<Bytes> read_file(const std::string& path, int64_t max_bytes);
-// The same in memory of its own kind (memory.h): for files of any size.
+struct FileRange {
+  int64_t offset = 0, length = 0;
+};
+// The same in memory of its own kind (memory.h): for files of any size. Large parts that are copied elsewhere in any case can be left
+// out: they are zeros in memory, and `copy` reads them.
 class FileContents {
  public:
-  static Result<FileContents> read(const std::string& path, int64_t max_bytes);
-  static Result<FileContents> read(const ReadFile& file, int64_t max_bytes);
-  ByteView bytes() const { return {memory_.get(), size_}; }
+  // `left_out`: within the file, in its order, apart from each other.
+  static Result<FileContents> read(ReadFile file, int64_t max_bytes, std::vector<FileRange> left_out = {});
+  ByteView bytes() const { return {memory_.get(), static_cast<size_t>(file_.size())}; }
+  // `part` lies in `bytes()` and is as long as `out`.
+  Status copy(ByteView part, std::span<uint8_t> out) const;
 
  private:
-  FileContents(std::shared_ptr<uint8_t> memory, size_t size) : memory_(std::move(memory)), size_(size) {}
+  FileContents(ReadFile file, std::vector<FileRange> left_out, std::shared_ptr<uint8_t> memory)
+      : file_(std::move(file)), left_out_(std::move(left_out)), memory_(std::move(memory)) {}
+  ReadFile file_;
+  std::vector<FileRange> left_out_;
   std::shared_ptr<uint8_t> memory_;
-  size_t size_;
 };
 // A file of the system whose size is not known before it is read (/proc, /sys): until its end.
 Result<Bytes> read_system_file(const std::string& path, int64_t max_bytes);

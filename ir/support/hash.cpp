@@ -60,42 +60,78 @@ bool has_sha_instructions() {
   return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & (1u << 29)) != 0;
 }
 
-// The instructions keep the state as the pairs {f,e,b,a} and {h,g,d,c} and do two rounds each.
-__attribute__((target("sha,sse4.1"))) void blocks_sha(State& state, const uint8_t* data, size_t count) {
+// The instructions keep the state as the pairs {f,e,b,a} and {h,g,d,c} and do two rounds each. One message keeps the processor waiting for
+// the results of the rounds before, so several are hashed in turn.
+template <size_t kMessages> __attribute__((target("sha,sse4.1"))) void blocks_sha(const std::array<State*, kMessages>& states,
+                                                                                  std::array<const uint8_t*, kMessages> data,
+                                                                                  size_t count) {
   const auto load = [](const void* p) __attribute__((target("sha,sse4.1"))) { return _mm_loadu_si128(static_cast<const __m128i*>(p)); };
   const __m128i swap = _mm_set_epi64x(0x0c0d0e0f08090a0b, 0x0405060700010203);
-  const __m128i badc = _mm_shuffle_epi32(load(&state[0]), 0xb1), hgfe = _mm_shuffle_epi32(load(&state[4]), 0x1b);
-  __m128i abef = _mm_alignr_epi8(badc, hgfe, 8), cdgh = _mm_blend_epi16(hgfe, badc, 0xf0);
-  for (; count > 0; --count, data += 64) {
-    const __m128i abef_before = abef, cdgh_before = cdgh;
-    __m128i w[4];
-    for (size_t i = 0; i < 4; ++i) w[i] = _mm_shuffle_epi8(load(data + 16 * i), swap);
+  __m128i abef[kMessages], cdgh[kMessages];
+  for (size_t m = 0; m < kMessages; ++m) {
+    const __m128i badc = _mm_shuffle_epi32(load(&(*states[m])[0]), 0xb1), hgfe = _mm_shuffle_epi32(load(&(*states[m])[4]), 0x1b);
+    abef[m] = _mm_alignr_epi8(badc, hgfe, 8);
+    cdgh[m] = _mm_blend_epi16(hgfe, badc, 0xf0);
+  }
+  for (; count > 0; --count) {
+    __m128i abef_before[kMessages], cdgh_before[kMessages], w[kMessages][4];
+#pragma GCC unroll 2
+    for (size_t m = 0; m < kMessages; ++m) {
+      abef_before[m] = abef[m], cdgh_before[m] = cdgh[m];
+#pragma GCC unroll 4
+      for (size_t i = 0; i < 4; ++i) w[m][i] = _mm_shuffle_epi8(load(data[m] + 16 * i), swap);
+      data[m] += 64;
+    }
 #pragma GCC unroll 16
     for (size_t i = 0; i < 16; ++i) {
-      const __m128i sum = _mm_add_epi32(w[i % 4], load(&kRound[4 * i]));
-      cdgh = _mm_sha256rnds2_epu32(cdgh, abef, sum);
-      abef = _mm_sha256rnds2_epu32(abef, cdgh, _mm_shuffle_epi32(sum, 0x0e));
-      if (i < 12) {
-        const __m128i middle = _mm_alignr_epi8(w[(i + 3) % 4], w[(i + 2) % 4], 4);
-        const __m128i next = _mm_add_epi32(_mm_sha256msg1_epu32(w[i % 4], w[(i + 1) % 4]), middle);
-        w[i % 4] = _mm_sha256msg2_epu32(next, w[(i + 3) % 4]);
+#pragma GCC unroll 2
+      for (size_t m = 0; m < kMessages; ++m) {
+        const __m128i sum = _mm_add_epi32(w[m][i % 4], load(&kRound[4 * i]));
+        cdgh[m] = _mm_sha256rnds2_epu32(cdgh[m], abef[m], sum);
+        abef[m] = _mm_sha256rnds2_epu32(abef[m], cdgh[m], _mm_shuffle_epi32(sum, 0x0e));
+        if (i < 12) {
+          const __m128i middle = _mm_alignr_epi8(w[m][(i + 3) % 4], w[m][(i + 2) % 4], 4);
+          const __m128i next = _mm_add_epi32(_mm_sha256msg1_epu32(w[m][i % 4], w[m][(i + 1) % 4]), middle);
+          w[m][i % 4] = _mm_sha256msg2_epu32(next, w[m][(i + 3) % 4]);
+        }
       }
     }
-    abef = _mm_add_epi32(abef, abef_before);
-    cdgh = _mm_add_epi32(cdgh, cdgh_before);
+#pragma GCC unroll 2
+    for (size_t m = 0; m < kMessages; ++m) {
+      abef[m] = _mm_add_epi32(abef[m], abef_before[m]);
+      cdgh[m] = _mm_add_epi32(cdgh[m], cdgh_before[m]);
+    }
   }
-  const __m128i feba = _mm_shuffle_epi32(abef, 0x1b), dchg = _mm_shuffle_epi32(cdgh, 0xb1);
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(&state[0]), _mm_blend_epi16(feba, dchg, 0xf0));
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(&state[4]), _mm_alignr_epi8(dchg, feba, 8));
+  for (size_t m = 0; m < kMessages; ++m) {
+    const __m128i feba = _mm_shuffle_epi32(abef[m], 0x1b), dchg = _mm_shuffle_epi32(cdgh[m], 0xb1);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(&(*states[m])[0]), _mm_blend_epi16(feba, dchg, 0xf0));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(&(*states[m])[4]), _mm_alignr_epi8(dchg, feba, 8));
+  }
 }
 #endif
 
-void blocks(State& state, const uint8_t* data, size_t count) {
+bool use_instructions() {
 #if defined(__x86_64__)
   static const bool present = has_sha_instructions();
-  if (present && instructions_allowed.load(std::memory_order_relaxed)) return blocks_sha(state, data, count);
+  return present && instructions_allowed.load(std::memory_order_relaxed);
+#else
+  return false;
+#endif
+}
+
+void blocks(State& state, const uint8_t* data, size_t count) {
+#if defined(__x86_64__)
+  if (use_instructions()) return blocks_sha<1>({&state}, {data}, count);
 #endif
   blocks_portable(state, data, count);
+}
+
+void blocks_of_two(State& a, const uint8_t* x, State& b, const uint8_t* y, size_t count) {
+#if defined(__x86_64__)
+  if (use_instructions()) return blocks_sha<2>({&a, &b}, {x, y}, count);
+#endif
+  blocks_portable(a, x, count);
+  blocks_portable(b, y, count);
 }
 
 int digit_value(char c) {
@@ -130,20 +166,35 @@ bool parse_digest(std::string_view hex, Digest* out) {
 
 void Sha256::allow_instructions(bool allow) { instructions_allowed.store(allow, std::memory_order_relaxed); }
 
-void Sha256::update(ByteView bytes) {
+ByteView Sha256::fill_tail(ByteView bytes) {
   const size_t held = length_ % 64;
+  if (held == 0) return bytes;
+  const size_t taken = std::min(bytes.size(), 64 - held);
+  std::copy_n(bytes.begin(), taken, tail_.begin() + static_cast<ptrdiff_t>(held));
+  length_ += taken;
+  if (held + taken == 64) blocks(state_, tail_.data(), 1);
+  return bytes.subspan(taken);
+}
+
+void Sha256::update(ByteView bytes) {
+  bytes = fill_tail(bytes);
+  if (bytes.empty()) return;
   length_ += bytes.size();
-  if (held > 0) {
-    const size_t taken = std::min(bytes.size(), 64 - held);
-    std::copy_n(bytes.begin(), taken, tail_.begin() + static_cast<ptrdiff_t>(held));
-    bytes = bytes.subspan(taken);
-    if (held + taken < 64) return;
-    blocks(state_, tail_.data(), 1);
-  }
   const size_t whole = bytes.size() / 64;
   if (whole > 0) blocks(state_, bytes.data(), whole);
   bytes = bytes.subspan(whole * 64);
   std::copy(bytes.begin(), bytes.end(), tail_.begin());
+}
+
+void Sha256::update_both(Sha256& a, ByteView x, Sha256& b, ByteView y) {
+  x = a.fill_tail(x);
+  y = b.fill_tail(y);
+  const size_t whole = std::min(x.size(), y.size()) / 64;
+  if (whole > 0) blocks_of_two(a.state_, x.data(), b.state_, y.data(), whole);
+  a.length_ += whole * 64;
+  b.length_ += whole * 64;
+  a.update(x.subspan(whole * 64));
+  b.update(y.subspan(whole * 64));
 }
 
 Digest Sha256::finish() {

@@ -38,10 +38,15 @@ constexpr bool kMaps = false;
 constexpr bool kMaps = true;
 #endif
 
+void* pages(size_t bytes, int more_flags) {
+  void* base = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | more_flags, -1, 0);
+  return base == MAP_FAILED ? nullptr : base;
+}
+
 void* map(size_t bytes) {
   const size_t whole = bytes + kMemoryAlign + kHugePage;
-  void* base = ::mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (base == MAP_FAILED) return nullptr;
+  void* base = pages(whole, 0);
+  if (base == nullptr) return nullptr;
   const size_t offset = -reinterpret_cast<uintptr_t>(base) & (kHugePage - 1);
   // Whole pages only: the end of the block must not cost another 2 MiB. A system without them says so, and nothing is lost.
   const size_t huge = (bytes + kMemoryAlign) / kHugePage * kHugePage;
@@ -74,6 +79,13 @@ void give_memory(void* memory) {
 std::shared_ptr<void> shared_memory(size_t bytes, bool zeroed) {
   void* memory = take_memory(bytes, zeroed);
   return memory == nullptr ? nullptr : std::shared_ptr<void>(memory, give_memory);
+}
+
+std::shared_ptr<void> sparse_memory(size_t bytes) {
+  if (!kMaps || bytes > SIZE_MAX / 2) return shared_memory(bytes, true);
+  const size_t whole = bytes + kMemoryAlign;
+  void* base = pages(whole, MAP_NORESERVE);
+  return base == nullptr ? nullptr : std::shared_ptr<void>(place(base, 0, whole), give_memory);
 }
 
 }  // namespace nnc

@@ -16,5 +16,7 @@ void give_memory(void* memory);
 
 // The same with an owner.
 std::shared_ptr<void> shared_memory(size_t bytes, bool zeroed);
+// Zeroed, and taken from the system page by page when it is written: for what stays empty for the most part.
+std::shared_ptr<void> sparse_memory(size_t bytes);
 
 }  // namespace nnc

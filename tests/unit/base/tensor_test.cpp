@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "ir/base/tensor_hash.h"
+
 namespace nnc {
 namespace {
 
@@ -51,6 +53,24 @@ TEST(Tensor, ReshapeSharesBytes) {
   EXPECT_EQ(std::as_const(a).data(), std::as_const(b).data());
   EXPECT_FALSE(a.same_bits(b));
   EXPECT_TRUE(a.same_bits(b.reshaped({2, 3})));
+}
+
+TEST(Tensor, HashesOfManyAreThoseOfEach) {
+  // Of all sizes and not in their order, together enough for several threads.
+  std::vector<Tensor> tensors = {Tensor::scalar_f32(1), Tensor(DType::kString, {2}), Tensor(DType::kF32, {0, 3}), Tensor()};
+  tensors[1].strings() = {"a", "bc"};
+  for (const int64_t n : {1, 300'000, 5, 64, 17'000, 300'000, 16, 3, 250'001, 1000}) {
+    tensors.emplace_back(DType::kU8, std::vector<int64_t>{n});
+    auto bytes = tensors.back().as_mut<uint8_t>();
+    for (size_t k = 0; k < bytes.size(); ++k) bytes[k] = static_cast<uint8_t>(k * k + tensors.size());
+  }
+  for (size_t count = 0; count <= tensors.size(); ++count) {
+    std::vector<const Tensor*> some;
+    for (size_t k = 0; k < count; ++k) some.push_back(&tensors[k]);
+    const std::vector<Digest> hashes = tensor_hashes(some);
+    ASSERT_EQ(hashes.size(), count);
+    for (size_t k = 0; k < count; ++k) EXPECT_EQ(hashes[k], tensor_hash(tensors[k])) << count << " " << k;
+  }
 }
 
 TEST(Tensor, CreateRejectsWhatDoesNotFit) {

@@ -102,6 +102,45 @@ TEST(TensorProto, SparseBecomesDense) {
   EXPECT_THAT(test::import_error(test::model(h, 13)).message, testing::HasSubstr("outside 6 elements"));
 }
 
+// ---- the model's file
+
+// Large weights stay in the file until they are imported: whatever the file holds, that says the same as an import from memory.
+TEST(ModelFile, ImportsAsFromMemory) {
+  std::vector<float> large(20'000), small(50);
+  for (size_t k = 0; k < large.size(); ++k) large[k] = static_cast<float>(k) * 0.5f;
+  for (size_t k = 0; k < small.size(); ++k) small[k] = -static_cast<float>(k);
+  test::GraphMaker g;
+  g.input("x", {"n", 50}).initializer(test::floats("a", {400, 50}, large)).initializer(test::floats("b", {50}, small));
+  g.add("Add", {"x", "b"}, {"s"}).add("Gemm", {"s", "a"}, {"m"}, {test::attr_i("transB", 1)});
+  large[7] = 1e9f;
+  g.add("Constant", {}, {"c"}, {test::attr_t("value", test::floats("", {1, 20'000}, large))});
+  g.add("ReduceMax", {"c"}, {"d"}).add("Add", {"m", "d"}, {"y"}).output("y");
+  large[8] = 2e9f;
+  g.initializer(test::floats("a2", {20'000}, large)).add("Identity", {"a2"}, {"z"}).output("z");
+  const std::string whole = test::model(g, 13);
+  auto folder = TempDir::create();
+  ASSERT_TRUE(folder.ok());
+  const std::string path = folder->path() + "/m.onnx";
+  const auto compare = [&](const std::string& bytes, const std::string& what) {
+    ASSERT_TRUE(write_file_atomic(path, bytes_of(bytes), 0644, false).ok());
+    const auto from_memory = import_onnx(bytes_of(bytes)), from_file = import_onnx_file(path);
+    ASSERT_EQ(from_memory.ok(), from_file.ok()) << what;
+    if (from_memory.ok())
+      EXPECT_EQ(print_module(**from_memory), print_module(**from_file)) << what;
+    else
+      EXPECT_EQ(from_memory.error().message, from_file.error().message) << what;
+  };
+  compare(whole, "whole");
+  ASSERT_TRUE(import_onnx_file(path).ok());
+  for (size_t cut = 0; cut < whole.size(); cut += whole.size() / 97) compare(whole.substr(0, cut), cat("cut at ", cut));
+  // Bytes around the starts of messages, and somewhere in weights.
+  for (size_t at = 0; at < whole.size(); at += at % 80'000 < 60 ? 1 : 1'999) {
+    std::string changed = whole;
+    changed[at] = static_cast<char>(changed[at] ^ 0x15);
+    compare(changed, cat("byte ", at));
+  }
+}
+
 // ---- external data
 
 class External : public testing::Test {

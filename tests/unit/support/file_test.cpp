@@ -44,6 +44,34 @@ TEST_F(Files, SizeLimitOfAWholeFile) {
   EXPECT_EQ(read_file(path("empty"), 0)->size(), 0u);
 }
 
+TEST_F(Files, ContentsWithoutSomeParts) {
+  std::string text;
+  for (int i = 0; i < 20'000; ++i) text.push_back(static_cast<char>('a' + i % 26));
+  put("a", text);
+  const std::vector<FileRange> parts = {{10, 8'000}, {8'010, 0}, {8'010, 5}, {19'000, 1'000}};
+  auto contents = FileContents::read(std::move(ReadFile::open(path("a"))).value(), 20'000, parts);
+  ASSERT_TRUE(contents.ok()) << contents.error().str();
+  const ByteView bytes = contents->bytes();
+  ASSERT_EQ(bytes.size(), text.size());
+  EXPECT_EQ(text_of(bytes.first(10)), text.substr(0, 10));
+  EXPECT_EQ(text_of(bytes.subspan(8'015, 10'985)), text.substr(8'015, 10'985));
+  for (const FileRange& r : parts)
+    for (int64_t k = r.offset; k < r.offset + r.length; ++k) ASSERT_EQ(bytes[static_cast<size_t>(k)], 0) << k;
+  const std::pair<size_t, size_t> wanted[] = {{0, 20'000}, {0, 10},    {5, 10},     {10, 8'000}, {100, 100},
+                                              {8'010, 5},  {8'015, 7}, {19'999, 1}, {20'000, 0}};
+  for (const auto& [at, length] : wanted) {
+    Bytes out(length, 0xff);
+    ASSERT_TRUE(contents->copy(bytes.subspan(at, length), out).ok());
+    EXPECT_EQ(text_of(out), text.substr(at, length)) << at;
+  }
+  // What is read late may be gone by then.
+  ASSERT_EQ(::truncate(path("a").c_str(), 100), 0);
+  Bytes out(200);
+  EXPECT_EQ(contents->copy(bytes.subspan(50, 200), out).error().code, Code::kInvalidData);
+  EXPECT_TRUE(contents->copy(bytes.subspan(9'000, 200), out).ok());
+  EXPECT_EQ(FileContents::read(std::move(ReadFile::open(path("a"))).value(), 99).error().code, Code::kLimit);
+}
+
 TEST_F(Files, AFileThatShrinksOrGrows) {
   put("a", std::string(1000, 'x'));
   const auto file = ReadFile::open(path("a"));

@@ -5,6 +5,8 @@
 #include <set>
 #include <string>
 
+#include "ir/support/text.h"
+
 namespace nnc {
 namespace {
 
@@ -58,6 +60,22 @@ TEST_P(BothForms, EveryCutGivesTheSameDigest) {
       ASSERT_EQ(hash.finish(), expected) << length << " cut at " << cut;
     }
   }
+}
+
+TEST_P(BothForms, TwoAtOnceAreOneAndTheOther) {
+  std::string x, y;
+  for (int i = 0; i < 400; ++i) x.push_back(static_cast<char>(i * 7)), y.push_back(static_cast<char>(i * 11 + 3));
+  const std::string_view left = x, right = y;
+  for (const size_t a : {0, 1, 63, 64, 65, 128, 200, 400})
+    for (const size_t b : {0, 1, 63, 64, 127, 192, 399})
+      for (const size_t held : {0, 1, 30, 63}) {
+        Sha256 one, other;
+        one.update(right.substr(0, held));
+        Sha256::update_both(one, bytes_of(left.substr(0, a)), other, bytes_of(right.substr(0, b)));
+        Sha256::update_both(other, bytes_of(left.substr(0, held)), one, {});
+        ASSERT_EQ(one.finish(), sha256(cat(right.substr(0, held), left.substr(0, a)))) << a << " " << b << " " << held;
+        ASSERT_EQ(other.finish(), sha256(cat(right.substr(0, b), left.substr(0, held)))) << a << " " << b << " " << held;
+      }
 }
 
 TEST(Sha256, FinishStartsAfresh) {
