@@ -155,7 +155,7 @@ endif()
 if(TARGET eval_models)
   # Fresh inputs of the dev set and the smaller zoo graphs; all devices in tests/accept. The seed is fixed, so that CI repeats what it saw.
   set(errors ${NNC_PYTHON} ${CMAKE_SOURCE_DIR}/tests/models/errors.py --build ${CMAKE_BINARY_DIR} --cache ${NNC_MODEL_CACHE} --seed 1)
-  add_test(NAME model_errors COMMAND ${errors} --samples 1 --target cpu)
+  add_test(NAME model_errors COMMAND ${errors} --target cpu)
   add_test(NAME zoo_errors COMMAND ${errors} --sizes 1 --target cuda-emu:sm_90 zoo/resnet18 zoo/mobilenet_v2 zoo/gpt2_decode)
   set_tests_properties(model_errors zoo_errors PROPERTIES TIMEOUT 3600)
   add_test(NAME opset_sides COMMAND ${NNC_PYTHON} ${CMAKE_SOURCE_DIR}/tests/conformance/opset_sides.py --run $<TARGET_FILE:eval_models>)

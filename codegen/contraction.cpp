@@ -124,7 +124,7 @@ Expr TileProduct::right(const DepthStep& d, Expr at, int64_t offset, Expr) {
 
 void TileProduct::depth_loop(Expr begin, Expr end, const Dim& extent, const std::function<void(Expr)>& round, bool unroll) {
   SymbolTable& s = k.symbols();
-  const int64_t part = this->part();
+  const int64_t part = part_length(x_.rows, depth_);
   if (!end_part_) {
     k.for_("p", begin, end, 1, round, unroll);
     return;
@@ -148,7 +148,7 @@ void TileProduct::tile(Expr m0, int rows, Expr panel, int panels, bool masked) {
   std::vector<Expr> at(static_cast<size_t>(panels)), n, mask(static_cast<size_t>(vectors));
   for (int p = 0; p < panels && !right_in_place(); ++p) at[static_cast<size_t>(p)] = k.let("b", panel_at(k.add(panel, k.index(p))));
   std::vector<std::vector<VarId>> sum;
-  if (acc_ == DType::kF32 && k.symbols().at_most(depth_, part()) != Ternary::kYes) {
+  if (acc_ == DType::kF32 && k.symbols().at_most(depth_, part_length(x_.rows, depth_)) != Ternary::kYes) {
     sum = acc;
     for (auto& row : sum)
       for (VarId& v : row) v = k.mut("s", k.constant(acc_, 0, x_.lanes));

@@ -53,8 +53,6 @@ class TileProduct {
   virtual Expr left(const DepthStep& d) = 0;
   // `lanes` columns of the right operand at `offset` within the panel that begins at `at`, of the accumulator's type.
   virtual Expr right(const DepthStep& d, Expr at, int64_t offset, Expr mask);
-  // Products in one run of an accumulator.
-  virtual int64_t part() const { return part_length(x_.rows, depth_); }
   // It is not read as panels: `right` goes by the axes and the mask.
   virtual bool right_in_place() const { return false; }
   // Coordinates of the result from the axes.

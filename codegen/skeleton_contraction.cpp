@@ -222,14 +222,6 @@ class Product : public TileProduct {
     if (source_ != RightSource::kInPlace) return TileProduct::right(d, at, offset, mask);
     return k.convert(body.emit(f_.b, right_coords(body, f_, depth_coord(d), body.axis(column_axis())), mask), acc_);
   }
-  // Ends of parts are dear here, 3 % of a product over 512 each, and sums of parts four times as long as a library's blocks of 128 still
-  // err less than its own: equal parts of at most 512.
-  int64_t part() const override {
-    constexpr int64_t kMost = 512, kStep = 16;
-    if (x_.rows <= 4 || !depth_.is_const()) return TileProduct::part();
-    const int64_t depth = depth_.constant(), parts = (depth + kMost - 1) / kMost;
-    return std::max<int64_t>(kStep, (depth / std::max<int64_t>(1, parts) + kStep - 1) / kStep * kStep);
-  }
   bool right_in_place() const override { return source_ == RightSource::kInPlace; }
   Coords result_coords() override { return product_coords(body, f_, body.axis(row_axis()), body.axis(column_axis()), n_); }
   Expr bias(Expr mask) override {
