@@ -40,6 +40,8 @@ function(nnc_test name)
   endif()
   add_executable(${name} ${files})
   target_link_libraries(${name} PRIVATE nnc_test_main ${ARG_DEPS})
+  # What tests do is little; what they call is optimised. Saves a tenth of a clean build.
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Debug>:-O0>)
   if(NOT ARG_SHARDS)
     set(ARG_SHARDS 1)
   endif()

@@ -1,6 +1,5 @@
 #include "codegen/compile.h"
 
-#include <future>
 
 #include "codegen/cuda/nvrtc.h"
 #include "codegen/emit.h"
@@ -79,9 +78,9 @@ Status build_code(CompiledProgram& out, const std::vector<Kernel>& kernels, cons
 
 Result<CompiledProgram> compile_for_target(const Module& module, const Target& target, const CompileOptions& options) {
   // Asked while there is other work, since the answer takes a process; `compile_cpu_units` finds it known.
-  std::future<void> asked;
+  PieceQueue asked;
   if (options.native && (target.kind == TargetKind::kCpu || target.kind == TargetKind::kCudaEmu))
-    asked = std::async(std::launch::async, [&] { (void)host_compiler_version(options.host); });
+    asked.add([&] { (void)host_compiler_version(options.host); });
   CompiledProgram out;
   out.module = module.clone();
   PipelineOptions pipeline = options.pipeline;

@@ -59,18 +59,18 @@ class CudaAttention {
     scores_.begin();
     load_queries(block);
     begin_rows();
-    load(f_.k, k_, k.index(0));
+    load(Role::kOfKeys, k_, k.index(0));
     k.copy_commit();
     k.for_("t", k.index(0), k.dim(keys_), kKeys, [&](Expr t) {
       k.copy_wait(0);
       k.barrier();
-      load(f_.v, v_, t);
+      load(Role::kOfValues, v_, t);
       k.copy_commit();
       weigh(t);
       k.copy_wait(0);
       k.barrier();
       const Expr next = k.let("next", k.add(t, k.index(kKeys)));
-      k.if_(k.lt(next, k.dim(keys_)), [&] { load(f_.k, k_, next); });
+      k.if_(k.lt(next, k.dim(keys_)), [&] { load(Role::kOfKeys, k_, next); });
       k.copy_commit();
       multiply();
     });
@@ -105,7 +105,7 @@ class CudaAttention {
   void fill(ValueId v, BufId to, int64_t lines, int64_t width, int64_t pitch, AttentionAxes::Axis along,
             const std::function<Expr(Expr)>& go, const std::function<Coords()>& coords) {
     const int lanes = vectors_ && width % kColumns == 0 ? kColumns : 1;
-    const int64_t line = (v == f_.v ? pitch : rounded(width, kColumns)) / lanes, total = line * lines;
+    const int64_t line = (along == AttentionAxes::kValueWidth ? pitch : rounded(width, kColumns)) / lanes, total = line * lines;
     const auto buffer = parameter(v);
     const auto one = [&](Expr id) {
       const Expr which = k.let("line", k.floordiv(id, k.index(line)));
@@ -156,10 +156,12 @@ class CudaAttention {
         },
         [&] { return axes_.of_q(); });
   }
-  void load(ValueId v, BufId to, Expr first) {
-    const bool values = v == f_.v;
+  // Keys and values may be one value of the graph.
+  enum class Role : uint8_t { kOfKeys, kOfValues };
+  void load(Role role, BufId to, Expr first) {
+    const bool values = role == Role::kOfValues;
     fill(
-        v, to, kKeys, values ? f_.value_width : f_.width, values ? value_pitch_ : pitch_,
+        values ? f_.v : f_.k, to, kKeys, values ? f_.value_width : f_.width, values ? value_pitch_ : pitch_,
         values ? AttentionAxes::kValueWidth : AttentionAxes::kWidth,
         [&](Expr line) {
           const Expr key = k.let("key", k.add(first, line));
@@ -224,7 +226,8 @@ class CudaAttention {
         body.enter();
         const Expr inside = padded ? k.let("inside", k.lt(key, k.dim(keys_))) : Expr{};
         const Expr dot = k.var(dots[static_cast<size_t>(i)][static_cast<size_t>(j)]);
-        scores.push_back(k.let("s", scores_.finish(dot, key, scores_.present(key, padded), scores_.mask(inside))));
+        const Expr present = scores_.present(key, padded), mask = scores_.mask(inside);
+        scores.push_back(k.let("s", scores_.finish(dot, key, present, mask)));
         body.leave();
         top = j == 0 ? scores[0] : k.max(top, scores.back());
       }

@@ -187,31 +187,57 @@ std::optional<std::vector<double>> channel_vector(const Graph& g, ValueId v, int
   return values;
 }
 
+// Whether each number that the dtype held is still held after scaling: no new infinity, and no half that loses its last bits or becomes 0.
+bool scales_fit(const Tensor& before, const Tensor& after) {
+  const double least = before.dtype() == DType::kF16 ? 0x1p-14 : 0;
+  if (before.dtype() == DType::kF32) {
+    const auto *x = static_cast<const float*>(before.data()), *y = static_cast<const float*>(after.data());
+    for (int64_t k = 0; k < before.count(); ++k)
+      if (!std::isfinite(y[k]) && std::isfinite(x[k])) return false;
+    return true;
+  }
+  for (int64_t k = 0; k < before.count(); ++k) {
+    const double x = before.f64(k), y = after.f64(k);
+    if (!std::isfinite(y) && std::isfinite(x)) return false;
+    if (std::abs(x) >= least && x != 0 && std::abs(y) < least) return false;
+  }
+  return true;
+}
+
 // Rewrites `linear` (conv, conv_transpose or matmul) followed by `root` into one with other constants.
 Result<bool> absorb(Rewriter& rw, NodeId root, ValueId linear, const ChannelAffine& affine) {
   Graph& g = rw.graph();
   const Node node = *def_of(g, linear);
   // Zeros among the weights would make NaN of infinite factors.
   if (!std::all_of(affine.scale.begin(), affine.scale.end(), [](double v) { return std::isfinite(v); })) return false;
-  Builder b = rw.at(root);
   std::vector<ValueId> operands = node.operands;
-  if (!affine.scale.empty()) { NNC_ASSIGN(operands[1], b.constant(scale_outputs(node, *const_value(g, operands[1]), affine.scale))); }
+  std::optional<Tensor> scaled;
+  if (!affine.scale.empty()) {
+    const Tensor& weights = *const_value(g, operands[1]);
+    scaled = scale_outputs(node, weights, affine.scale);
+    if (!scales_fit(weights, *scaled)) return false;
+  }
   std::vector<double> bias(linear_outputs(g, node), 0.0);
   if (operands.size() > 2) bias = doubles_of(*const_value(g, operands[2]));
   for (size_t k = 0; k < bias.size(); ++k)
     bias[k] = bias[k] * (affine.scale.empty() ? 1.0 : affine.scale[k]) + (affine.shift.empty() ? 0.0 : affine.shift[k]);
+  const Tensor shifts = vector_of(g.type(linear).dtype, bias);
+  for (size_t k = 0; k < bias.size(); ++k)
+    if (std::isfinite(bias[k]) && !std::isfinite(shifts.f64(static_cast<int64_t>(k)))) return false;
+  Builder b = rw.at(root);
+  if (scaled) { NNC_ASSIGN(operands[1], b.constant(std::move(*scaled))); }
   const bool biased = std::any_of(bias.begin(), bias.end(), [](double v) { return v != 0; });
   if (node.kind == OpKind::kMatMul) {
     NNC_ASSIGN(ValueId v, b.op(node.kind, operands, attr_list_of(node)));
     if (biased) {
-      NNC_ASSIGN(const ValueId shift, b.constant(vector_of(g.type(v).dtype, bias)));
+      NNC_ASSIGN(const ValueId shift, b.constant(shifts));
       NNC_ASSIGN(v, b.binary(OpKind::kAdd, v, shift));
     }
     return replace_if_same(rw, root, v);
   }
   operands.resize(2);
   if (biased) {
-    NNC_ASSIGN(const ValueId c, b.constant(vector_of(g.type(linear).dtype, bias)));
+    NNC_ASSIGN(const ValueId c, b.constant(shifts));
     operands.push_back(c);
   }
   NNC_ASSIGN(const ValueId v, b.op(node.kind, std::move(operands), attr_list_of(node)));
@@ -278,6 +304,8 @@ Result<bool> operand_scale_rule(Rewriter& rw, NodeId id) {
     v = n->operands[0];
   }
   if (operands == node.operands) return false;
+  const double stored = dtype == DType::kF32 ? static_cast<double>(static_cast<float>(scale)) : scale;
+  if (!std::isfinite(stored) || stored == 0) return false;  // both factors may be far from 1
   Builder b = rw.at(id);
   NNC_ASSIGN(const std::vector<ValueId> y, rebuild(b, node, std::move(operands)));
   NNC_ASSIGN(const ValueId factor, b.scalar(dtype, scale));

@@ -13,6 +13,18 @@ bool attention_fits(Graph& g, const Node& attention, const TargetFacts& target) 
     return d.is_const() && d.constant() >= least && d.constant() <= target.attention_width;
   };
   if (!within(q[3], 2) || !within(v[3], 1) || s.upper(k[2]) < 2) return false;
+  // One kernel checks no extents; the spelled form fails where they turn out to differ.
+  const auto same = [&](const Dim& a, const Dim& b) { return s.equal(a, b) == Ternary::kYes; };
+  if (!same(q[0], k[0]) || !same(q[0], v[0]) || !same(k[1], v[1]) || !same(k[2], v[2]) || !same(q[3], k[3])) return false;
+  const auto operand = [&](size_t i) {
+    return i < attention.operands.size() && attention.operands[i].valid() ? &g.type(attention.operands[i]).shape : nullptr;
+  };
+  if (const Shape* mask = operand(3)) {
+    const Shape scores{q[0], q[1], q[2], k[2]};
+    for (size_t i = 0; i < mask->size(); ++i)
+      if (const Dim& d = (*mask)[mask->size() - 1 - i]; !d.is_const(1) && !same(d, scores[scores.size() - 1 - i])) return false;
+  }
+  if (const Shape* lengths = operand(4); lengths != nullptr && !same((*lengths)[0], q[0])) return false;
   if (s.equal(q[1], k[1]) == Ternary::kYes) return true;
   const std::optional<Dim> repeat = s.div_exact(q[1], k[1]);
   return repeat && repeat->is_const();

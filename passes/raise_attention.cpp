@@ -51,7 +51,8 @@ std::optional<Spelled> scaled_product(const Graph& g, ValueId v) {
     return std::nullopt;
   s.q = product->operands[0], s.k = product->operands[1];
   s.keys_last = product->i("transpose_b") == 0;
-  if (!std::isfinite(s.scale) || g.type(s.q).rank() != 4 || g.type(s.k).rank() != 4) return std::nullopt;
+  const double stored = g.type(v).dtype == DType::kF32 ? static_cast<double>(static_cast<float>(s.scale)) : s.scale;
+  if (!std::isnormal(stored) || g.type(s.q).rank() != 4 || g.type(s.k).rank() != 4) return std::nullopt;
   return s;
 }
 
@@ -94,6 +95,7 @@ Result<bool> attention_rule(Rewriter& rw, NodeId id) {
   const Shape &q = g.type(s->q).shape, &k = g.type(s->k).shape, &v = g.type(node.operands[1]).shape;
   const auto same = [&](const Dim& a, const Dim& b) { return g.symbols().equal(a, b) == Ternary::kYes; };
   if (!same(q[0], k[0]) || !same(q[1], k[1]) || !same(q[0], v[0]) || !same(q[1], v[1])) return false;
+  if (g.symbols().at_least(k[1], 1) != Ternary::kYes) return false;  // the op wants a head
   Builder b = rw.at(id);
   const Perm turned{0, 1, 3, 2};
   std::vector<ValueId> operands{s->q, s->k, node.operands[1]};

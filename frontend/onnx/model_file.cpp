@@ -29,7 +29,8 @@ class RawDataFinder {
   bool message(int64_t at, int64_t end, size_t depth) {
     while (at < end) {
       uint64_t tag = 0, value = 0;
-      if (!varint(&at, end, &tag)) return false;
+      constexpr uint64_t kFieldEnd = uint64_t{1} << 29;
+      if (!varint(&at, end, &tag) || tag >> 3 == 0 || tag >> 3 >= kFieldEnd) return false;
       switch (tag & 7) {
         case uint64_t(WireType::kVarint):
           if (!varint(&at, end, &value)) return false;
@@ -76,7 +77,8 @@ class RawDataFinder {
 
 Result<FileContents> read_onnx_file(ReadFile file, int64_t max_bytes) {
   RawDataFinder finder(file);
-  if (!finder.run()) finder.found.clear();
+  // A file that is too large is refused below, before anybody walks through it.
+  if (file.size() > max_bytes || !finder.run()) finder.found.clear();
   return FileContents::read(std::move(file), max_bytes, std::move(finder.found));
 }
 

@@ -40,7 +40,7 @@ Result<ValueId> full_mask(NodeContext& c, ValueId mask, const Dim& keys) {
   if (missing.is_const(0) || s.back().is_const(1)) return mask;
   if (c.symbols().at_least(missing, 0) == Ternary::kNo)
     return c.error(cat("the mask has ", c.symbols().pretty(s.back()), " columns for ", c.symbols().pretty(keys), " keys"));
-  if (!missing.is_const()) return mask;  // one symbol for both, or the run finds them unequal
+  if (!missing.is_const()) return mask;  // one symbol for both, or the spelled form, which finds them unequal in the run
   Shape before(s.size(), Dim(0)), after = before;
   after.back() = missing;
   NNC_ASSIGN(const ValueId fill, b.scalar(b.dtype(mask), b.dtype(mask) == DType::kBool ? 0 : -std::numeric_limits<double>::infinity()));

@@ -21,6 +21,7 @@ Status expand_softmax_cross_entropy(Builder& b, const Graph& g, NodeId id, std::
 // where ignored. A label out of range fails at run time.
 struct CrossEntropySamples {
   ValueId label, log_prob, weight;
+  ValueId counted;  // bool: no ignored sample; invalid: all count
 };
 CrossEntropySamples cross_entropy_samples(Gradient& t, ValueId log_prob, DType compute);
 

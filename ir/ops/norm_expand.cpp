@@ -72,6 +72,7 @@ Status expand_softmax_cross_entropy(Builder& b, const Graph& g, NodeId id, std::
   const ValueId log_prob = softmax(t, t.cast(t.x(0), compute), 1, true);
   const CrossEntropySamples s = cross_entropy_samples(t, log_prob, compute);
   ValueId loss = t.neg(t.mul(s.weight, s.log_prob));
+  if (s.counted.valid()) loss = t.where_or_zero(s.counted, loss);  // not -0
   const std::string_view reduction = t.node().s("reduction");
   const auto all = axes_from(0, t.shape(loss).size());
   const auto total = [&](ValueId v) { return v.valid() ? t.keep(b.reduce("sum", v, all, false)) : v; };
@@ -93,6 +94,7 @@ CrossEntropySamples cross_entropy_samples(Gradient& t, ValueId log_prob, DType c
   label = t.where(t.less(label, zero), t.sub(label, classes), label);
   CrossEntropySamples s;
   s.label = label;
+  s.counted = counted;
   Shape column = t.shape(label);
   const Shape samples = column;
   column.insert(column.begin() + 1, 1);

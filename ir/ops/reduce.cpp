@@ -1,9 +1,11 @@
 #include "ir/ops/reduce.h"
 
 #include <algorithm>
+#include <map>
 
 #include "ir/ops/attr_defs.h"
 #include "ir/ops/families.h"
+#include "ir/ops/rules.h"
 #include "ir/ops/shape_rules.h"
 #include "ir/shape_values.h"
 
@@ -39,23 +41,18 @@ void value_reduce(InferContext& c) {
   const std::string_view kind = c.node().s("kind");
   const auto dims = c.value(0).dims();
   if (!is_int(c.dtype(0)) || !dims || c.rank(0) != 1 || c.node().ints("axes").empty()) return;
-  SymbolTable& t = c.symbols();
-  std::optional<Dim> total;
-  if (kind == "sum") total = Dim(0);
-  if (kind == "prod") total = Dim(1);
+  static const std::map<std::string_view, RationalOp> ops = {
+      {"sum", RationalOp::kAdd}, {"prod", RationalOp::kMul}, {"max", RationalOp::kMax}, {"min", RationalOp::kMin}};
+  const auto op = ops.find(kind);
+  if (op == ops.end()) return;
+  std::optional<Rational> total;
+  if (kind == "sum") total = Rational{Dim(0)};
+  if (kind == "prod") total = Rational{Dim(1)};
   for (const Dim& d : *dims) {
-    if (kind == "sum")
-      total = t.add(*total, d);
-    else if (kind == "prod")
-      total = t.mul(*total, d);
-    else if (kind == "max")
-      total = total ? t.max(*total, d) : d;
-    else if (kind == "min")
-      total = total ? t.min(*total, d) : d;
-    else
-      return;
+    total = total ? combine(c.symbols(), op->second, *total, Rational{d}, true) : Rational{d};
+    if (!total) return;
   }
-  if (total) c.set_value(0, known_value(Shape{*total}));
+  if (total) store_value(c, c.dtype(0), {total});
 }
 
 Status infer_arg_reduce(InferContext& c) {

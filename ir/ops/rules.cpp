@@ -50,20 +50,28 @@ std::optional<std::vector<Dim>> known_dims(InferContext& c, int i) { return c.va
 
 namespace {
 
-// i32 values beyond 31 bits have wrapped; what is not constant is taken to fit.
-std::optional<Rational> fitting(DType dtype, std::optional<Rational> r) {
-  if (!r || dtype != DType::kI32 || !r->dim.is_const()) return r;
-  const int64_t v = r->dim.constant();
-  return v < INT32_MIN || v > INT32_MAX ? std::nullopt : r;
+// Whether a float type of so many bits of precision holds the integer.
+bool is_exact(DType dtype, int64_t v) {
+  const int64_t whole = int64_t{1} << (dtype == DType::kF64 ? 53 : dtype == DType::kF32 ? 24 : 8);
+  for (; v % 2 == 0 && v != 0;) v /= 2;
+  return v >= -whole && v <= whole;
 }
+
+// i32 values beyond 31 bits have wrapped, whole floats beyond their precision were rounded; what is not constant is taken to fit.
+std::optional<Rational> fitting(DType dtype, std::optional<Rational> r) {
+  if (!r || !r->dim.is_const()) return r;
+  const int64_t v = r->dim.constant();
+  if (is_float(dtype)) return r->num == 1 && r->den == 1 && !is_exact(dtype, v) ? std::nullopt : r;
+  return dtype == DType::kI32 && (v < INT32_MIN || v > INT32_MAX) ? std::nullopt : r;
+}
+
+}  // namespace
 
 void store_value(InferContext& c, DType dtype, std::vector<std::optional<Rational>> elems) {
   for (auto& e : elems) e = fitting(dtype, std::move(e));
   ShapeValue v = known_value(std::move(elems));
   if (v.known) c.set_value(0, std::move(v));
 }
-
-}  // namespace
 
 void map_value(InferContext& c, DType result, std::optional<Rational> (*f)(InferContext&, const Rational&)) {
   const ShapeValue& x = c.value(0);

@@ -24,6 +24,8 @@ bool is_permutation_of_axes(const std::vector<int64_t>& perm, int rank);
 // Value of result 0, elementwise in the operands' values; nothing where no element is known. `result` is the dtype of the result.
 void map_value(InferContext& c, DType result, std::optional<Rational> (*f)(InferContext&, const Rational&));
 void zip_value(InferContext& c, DType result, std::optional<Rational> (*f)(InferContext&, const Rational&, const Rational&));
+// Makes `elems` the value of result 0, as far as `dtype` holds them: integers that have wrapped and floats that were rounded are not known.
+void store_value(InferContext& c, DType dtype, std::vector<std::optional<Rational>> elems);
 // Element k of a value; one element serves all k.
 std::optional<Rational> value_at(const ShapeValue& v, size_t k);
 // The value of operand i as integers, if each is known.

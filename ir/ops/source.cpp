@@ -54,8 +54,7 @@ void value_range(InferContext& c) {
     const auto step = combine(c.symbols(), RationalOp::kMul, *delta, Rational{Dim(static_cast<int64_t>(k))}, integer);
     if (step) elems[k] = combine(c.symbols(), RationalOp::kAdd, *start, *step, integer);
   }
-  ShapeValue v = known_value(std::move(elems));
-  if (v.known) c.set_value(0, std::move(v));
+  store_value(c, c.dtype(0), std::move(elems));
 }
 
 Status infer_dims_value(InferContext& c) {

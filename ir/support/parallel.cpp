@@ -2,14 +2,26 @@
 
 #include <algorithm>
 #include <atomic>
+#include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace nnc {
 
 namespace {
+
 constexpr size_t kMostThreads = 8;  // more wait for memory
+
+// A system that gives no more threads makes the work slower, not impossible.
+bool start_thread(std::vector<std::thread>& threads, std::function<void()> work) {
+  try {
+    threads.emplace_back(std::move(work));
+    return true;
+  } catch (const std::system_error&) { return false; }
 }
+
+}  // namespace
 
 size_t parallel_threads(size_t pieces) {
   static const size_t processors = std::max(1u, std::thread::hardware_concurrency());
@@ -22,7 +34,7 @@ void parallel_for(size_t pieces, const std::function<void(size_t)>& piece) {
     for (size_t k; (k = next.fetch_add(1, std::memory_order_relaxed)) < pieces;) piece(k);
   };
   std::vector<std::thread> others;
-  for (size_t t = parallel_threads(pieces); t > 1; --t) others.emplace_back(work);
+  for (size_t t = parallel_threads(pieces); t > 1 && start_thread(others, work); --t) {}
   work();
   for (std::thread& t : others) t.join();
 }
@@ -36,7 +48,7 @@ PieceQueue::~PieceQueue() {
 }
 
 void PieceQueue::add(std::function<void()> piece) {
-  if (others_.size() + 1 < parallel_threads(kMostThreads)) others_.emplace_back([this] { work(); });
+  if (others_.size() + 1 < parallel_threads(kMostThreads)) (void)start_thread(others_, [this] { work(); });
   {
     const std::lock_guard lock(mutex_);
     pieces_.push_back(std::move(piece));

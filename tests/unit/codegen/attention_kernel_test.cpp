@@ -26,6 +26,7 @@ struct Case {
   DType dtype = DType::kF32;
   bool symbolic = false;  // queries and keys
   bool turned = false;    // the result as [B, S, H * E]
+  bool memory = false;    // one value is keys and values
 };
 
 constexpr const char* kCompiled[] = {"cpu:x86-64-v4", "cpu:x86-64-v3", "cuda-emu:sm_80"};
@@ -46,10 +47,10 @@ void check(const Case& c, const char* targets, bool native) {
     inputs.push_back(random_tensor(t, dims, static_cast<uint32_t>(inputs.size()) + 1, lo, hi));
     return g.add_input(Type::tensor(t, shape));
   };
-  std::vector<ValueId> operands = {
-      input(c.dtype, {c.batch, c.heads, c.queries, c.width}, {c.batch, c.heads, queries, c.width}, -2, 2),
-      input(c.dtype, {c.batch, c.groups, c.keys, c.width}, {c.batch, c.groups, keys, c.width}, -2, 2),
-      input(c.dtype, {c.batch, c.groups, c.keys, c.value_width}, {c.batch, c.groups, keys, c.value_width}, -1, 1)};
+  std::vector<ValueId> operands = {input(c.dtype, {c.batch, c.heads, c.queries, c.width}, {c.batch, c.heads, queries, c.width}, -2, 2),
+                                   input(c.dtype, {c.batch, c.groups, c.keys, c.width}, {c.batch, c.groups, keys, c.width}, -2, 2)};
+  operands.push_back(
+      c.memory ? operands[1] : input(c.dtype, {c.batch, c.groups, c.keys, c.value_width}, {c.batch, c.groups, keys, c.value_width}, -1, 1));
   operands.resize(5);
   if (c.mask != MaskKind::kNone) {
     Shape shape;
@@ -109,6 +110,8 @@ const std::vector<Case>& cases() {
       {.name = "many blocks of keys", .queries = 4, .keys = 1000, .width = 8, .value_width = 24, .mask = kFloat, .mask_dims = {4, 1000}},
       {.name = "one query", .queries = 1, .keys = 70, .width = 64, .value_width = 64},
       {.name = "one query, many keys", .queries = 1, .keys = 300, .width = 64, .value_width = 40},
+      {.name = "keys that are the values", .queries = 9, .keys = 70, .memory = true},
+      {.name = "keys that are the values, wide", .queries = 9, .keys = 70, .width = 64, .value_width = 64, .memory = true},
       {.name = "two keys", .queries = 9, .keys = 2, .width = 2, .value_width = 1},
       {.name = "shared keys", .batch = 2, .heads = 6, .groups = 2, .queries = 5, .keys = 33, .mask = kFloat, .mask_dims = {2, 6, 5, 33}},
       {.name = "shared keys, one query", .heads = 8, .groups = 2, .queries = 1, .keys = 33, .mask = kBool, .mask_dims = {8, 1, 33}},

@@ -72,6 +72,15 @@ TEST_F(ShapeValues, Integers) {
   EXPECT_EQ(value(op(OpKind::kAdd, {ends, number(1)})), "-9223372036854775807, ?, 5");
   EXPECT_EQ(value(op(OpKind::kMul, {ends, number(-1)})), "?, -9223372036854775807, -4");
   EXPECT_EQ(value(op(OpKind::kLess, {ends, number(7)})), "?, 0, 1");
+  const auto folded = [&](const char* kind, Shape d) {
+    return value(op(OpKind::kReduce, {dims(std::move(d))}, {{"kind", std::string(kind)}, {"axes", std::vector<int64_t>{0}}}));
+  };
+  EXPECT_EQ(folded("sum", {Dim(INT64_MIN), Dim(INT64_MAX), Dim(4)}), "3");
+  EXPECT_EQ(folded("sum", {Dim(INT64_MAX), Dim(1)}), "unknown");
+  EXPECT_EQ(folded("prod", {Dim(int64_t{1} << 40), Dim(int64_t{1} << 40)}), "unknown");
+  EXPECT_EQ(folded("max", {Dim(5), Dim(9)}), "9");
+  // Whole floats beyond their precision were rounded.
+  EXPECT_EQ(value(op(OpKind::kCast, {dims({Dim(16777217), Dim(16777218)})}, {{"to", DType::kF32}})), "?, 16777218");
   EXPECT_EQ(symbols.size(), symbols_before);
   // Truncating division of what may be negative is no floordiv.
   EXPECT_EQ(value(op(OpKind::kDiv, {op(OpKind::kSub, {v, number(6)}), number(4)})), "?, ?, 1");
