@@ -1,6 +1,5 @@
 #include "codegen/compile.h"
 
-
 #include "codegen/cuda/nvrtc.h"
 #include "codegen/emit.h"
 #include "ir/support/parallel.h"
