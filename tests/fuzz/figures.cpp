@@ -46,7 +46,6 @@ void Figures::count(const Graph& g, bool top) {
 void Figures::add(const RandomGraph& r) {
   ++graphs_;
   symbolic_ += r.symbolic;
-  rebound_ += !r.other.empty();
   const Graph& g = *r.module->entries[0]->graph;
   count(g, true);
   std::set<std::string> dtypes;
@@ -70,7 +69,8 @@ void Figures::add(const RandomGraph& r) {
   ones_ += one;
 }
 
-void Figures::add(const GroupFacts& f) {
+void Figures::add(const GroupFacts& f, bool elsewhere) {
+  elsewhere_ += elsewhere;
   ++looked_at_;
   grouped_ += f.group_of_three;
   heroes_ += f.hero_with_epilogue;
@@ -94,9 +94,10 @@ void Figures::print() const {
   std::printf("graphs with rank: %s; with an extent 0: %zu, 1: %zu\n",
               join(ranks_, " ", [](const auto& d) { return cat(d.first, ": ", d.second); }).c_str(), empty_, ones_);
   std::printf(
-      "%zu graphs, %.1f nodes each; symbolic extents in %zu (%zu run with other extents too); of %zu compiled a group of three nodes "
+      "%zu graphs, %.1f nodes each; symbolic extents in %zu (answers of other extents compared in %zu); of %zu compiled a group of three "
+      "nodes "
       "in %zu, a hero with epilogue in %zu; rarest row %s, %lld times\n",
-      graphs_, graphs_ ? static_cast<double>(nodes_) / static_cast<double>(graphs_) : 0.0, symbolic_, rebound_, looked_at_, grouped_,
+      graphs_, graphs_ ? static_cast<double>(nodes_) / static_cast<double>(graphs_) : 0.0, symbolic_, elsewhere_, looked_at_, grouped_,
       heroes_, rows.empty() ? "" : rows[0].second.c_str(), static_cast<long long>(rows.empty() ? 0 : rows[0].first));
 }
 
@@ -123,6 +124,7 @@ std::vector<std::string> Figures::shortfalls() const {
   if (empty_ == 0) out.push_back("no graph with an extent 0");
   if (ones_ == 0) out.push_back("no graph with an extent 1");
   share("symbolic extents", symbolic_, graphs_, 20);
+  share("answers of other extents compared", elsewhere_, symbolic_, 50);
   share("a group of three nodes", grouped_, looked_at_, 50);
   share("a hero with epilogue", heroes_, looked_at_, 10);
   return out;

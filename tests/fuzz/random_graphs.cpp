@@ -4,9 +4,10 @@
 // [--nvrtc N]
 // [--shares] [--parallel K] [--stop K] [--reduce K] [--text]`: without a seed, one is drawn and printed; targets but the first get P % of
 // the graphs, CUDA ones at the last level; NVRTC compiles the kernels of N graphs; --shares fails where the figures fall short; --stop ends
-// after K failures; the first K failures are reduced to what they need; --found runs the graphs of a folder's files instead. Exit code 1 if
-// one fails.
+// after K failures; the first K failures are reduced to what they need; --found runs the graphs of a folder's files instead, each of which
+// has to be compared. Exit code 1 if one fails.
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -67,6 +68,7 @@ struct Case {
   size_t item = 0;
   RandomGraph graph;
   std::string failure;
+  bool elsewhere = false;                             // answers of other extents were compared
   std::map<std::pair<size_t, int>, size_t> compiled;  // by target and level
   test::GroupFacts groups;
 };
@@ -167,11 +169,18 @@ class Slice {
   void run(Case& c) {
     const auto want = test::reference(c.graph, c.graph.inputs);
     if (!want.ok()) {
-      c.failure = cat("skip: ", want.error().str());
+      c.failure = cat(o_.found.empty() ? "skip: " : "not comparable: ", want.error().str());
       return;
     }
-    // Other extents may leave what indices and windows were made for: then the interpreter refuses them, and nothing is compared.
+    // Other extents may leave what indices and windows of a drawn graph were made for: then the interpreter refuses them, and nothing is
+    // compared.
     auto other = c.graph.other.empty() ? Result<test::Reference>(Error(Code::kInternal, "")) : test::reference(c.graph, c.graph.other);
+    if (!c.graph.other.empty() && !other.ok() && !o_.found.empty()) {
+      c.failure = cat("other extents are not comparable: ", other.error().str());
+      return;
+    }
+    c.elsewhere = other.ok() && differ(c.graph.inputs, c.graph.other) &&
+                  std::ranges::any_of(other->rounded, [](const Tensor& t) { return t.count() != 0; });
     for (size_t t = 0; t < batches_.size(); ++t)
       for (const int level : o_.levels) {
         if (!takes(c, t, level) || !c.failure.empty()) continue;
@@ -180,6 +189,10 @@ class Slice {
         times_[t].run += now() - start;
         if (!why.empty()) c.failure = cat(o_.targets[t], " -O", level, ": ", why);
       }
+  }
+
+  static bool differ(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
+    return !std::ranges::equal(a, b, [](const Tensor& x, const Tensor& y) { return x.dims() == y.dims(); });
   }
 
   std::string run_one(const Case& c, size_t t, int level, const test::Reference& want, const test::Reference* other) {
@@ -209,13 +222,14 @@ class Slice {
     return {};
   }
 
-  // "g h groups" and, with the slice's last graph, the times.
+  // "g h groups elsewhere" and, with the slice's last graph, the times.
   void report(const Case& c) {
     if (!c.failure.empty()) {
       report_.done(c.item, {c.failure.starts_with("skip") ? "skip" : "FAIL", c.failure});
       return;
     }
-    std::string facts = cat(c.groups.group_of_three ? 1 : 0, " ", c.groups.hero_with_epilogue ? 1 : 0, " ", c.groups.groups);
+    std::string facts =
+        cat(c.groups.group_of_three ? 1 : 0, " ", c.groups.hero_with_epilogue ? 1 : 0, " ", c.groups.groups, " ", c.elsewhere ? 1 : 0);
     if (&c == &cases_.back())
       for (const Times& t : times_) append(facts, " ", t.passes, " ", t.build, " ", t.run);
     report_.done(c.item, {"pass", facts});
@@ -244,12 +258,16 @@ std::string failure_of(RandomGraph graph, const Options& options) {
   return failure;
 }
 
+[[noreturn]] void refuse(const std::string& why) {
+  std::fprintf(stderr, "%s\n", why.c_str());
+  std::exit(2);
+}
+
 RandomGraph graph_of(const Options& o, size_t item) {
   if (o.found.empty()) return test::random_graph(o.seed + item);
   auto made = test::found_graph(o.found[item]);
-  if (made.ok()) return std::move(made).value();
-  std::fprintf(stderr, "%s\n", made.error().str().c_str());
-  std::exit(2);
+  if (!made.ok()) refuse(made.error().str());
+  return std::move(made).value();
 }
 std::string name_of(const Options& o, size_t item) { return o.found.empty() ? cat("seed ", o.seed + item) : o.found[item]; }
 
@@ -262,13 +280,13 @@ struct Totals {
     const std::vector<std::string_view> words = split(facts, ' ');
     int64_t groups = 0;
     (void)parse_int(words[2], &groups);
-    figures.add(test::GroupFacts{words[0] == "1", words[1] == "1", static_cast<int>(groups)});
+    figures.add(test::GroupFacts{words[0] == "1", words[1] == "1", static_cast<int>(groups)}, words[3] == "1");
     times.resize(o.targets.size());
-    for (size_t t = 0; 3 + 3 * t + 2 < words.size() && t < times.size(); ++t) {
+    for (size_t t = 0; 4 + 3 * t + 2 < words.size() && t < times.size(); ++t) {
       double* const to[] = {&times[t].passes, &times[t].build, &times[t].run};
       for (size_t k = 0; k < 3; ++k) {
         double v = 0;
-        if (parse_double(words[3 + 3 * t + k], &v)) *to[k] += v;
+        if (parse_double(words[4 + 3 * t + k], &v)) *to[k] += v;
       }
     }
   }
@@ -286,6 +304,7 @@ Options parse_options(int argc, char** argv) {
       seeded = true;
     } else if (arg == "--count") {
       o.count = number();
+      if (o.count == 0) refuse("--count: a number of graphs above 0 is expected");
     } else if (arg == "--reduce") {
       o.reduce = number();
     } else if (arg == "--stop") {
@@ -306,10 +325,7 @@ Options parse_options(int argc, char** argv) {
       for (const std::string_view l : split(list, ',')) o.levels.push_back(std::atoi(std::string(l).c_str()));
     } else if (arg == "--found") {
       auto files = test::found_files(next());
-      if (!files.ok()) {
-        std::fprintf(stderr, "%s\n", files.error().str().c_str());
-        std::exit(2);
-      }
+      if (!files.ok()) refuse(files.error().str());
       o.found = std::move(files).value();
       o.count = o.found.size();
       o.reduce = 0;
@@ -318,8 +334,7 @@ Options parse_options(int argc, char** argv) {
     } else if (arg == "--shares") {
       o.shares = true;
     } else {
-      std::fprintf(stderr, "unknown option %s\n", arg.c_str());
-      std::exit(2);
+      refuse("unknown option " + arg);
     }
   }
   if (!seeded) o.seed = std::random_device{}() % 1000000000u;
