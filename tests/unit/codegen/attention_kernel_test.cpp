@@ -6,7 +6,9 @@
 #include <cmath>
 #include <limits>
 
+#include "codegen/compile.h"
 #include "ir/support/text.h"
+#include "passes/passes.h"
 #include "tests/unit/codegen/run_lowered.h"
 
 namespace nnc {
@@ -199,6 +201,26 @@ TEST(AttentionKernel, BlocksThatAreMaskedWhole) {
     EXPECT_FALSE(std::isnan(r.interpreted[0].f64(0)) || std::isnan(r.interpreted[0].f64(16))) << t.name;
     EXPECT_TRUE(std::isnan(r.interpreted[0].f64(32))) << t.name;
   }
+}
+
+// One kernel checks no extents: what is not known to be equal stays spelled out, and fails in the run.
+TEST(AttentionKernel, ExtentsThatMayDisagreeStaySpelledOut) {
+  Module m;
+  Graph g(&m, "group");
+  Builder b(g);
+  const Dim keys(m.symbols.input("keys", 2)), other(m.symbols.input("other", 1)), batch(m.symbols.input("batch", 1));
+  const auto fits = [&](const Dim& of_mask, const Dim& of_k) {
+    std::vector<ValueId> operands;
+    for (const Shape& s : {Shape{batch, 2, 8, 16}, Shape{of_k, 2, keys, 16}, Shape{batch, 2, keys, 16}, Shape{8, of_mask}})
+      operands.push_back(g.add_input(Type::tensor(DType::kF32, s)));
+    const auto y = b.op(OpKind::kAttention, operands);
+    EXPECT_TRUE(y.ok());
+    return attention_fits(g, *def_of(g, *y), target_facts(*parse_target("cpu:x86-64-v4")));
+  };
+  EXPECT_TRUE(fits(keys, batch));
+  EXPECT_TRUE(fits(1, batch));
+  EXPECT_FALSE(fits(other, batch));
+  EXPECT_FALSE(fits(keys, other));
 }
 
 }  // namespace
