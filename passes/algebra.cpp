@@ -304,7 +304,7 @@ Result<bool> operand_scale_rule(Rewriter& rw, NodeId id) {
     v = n->operands[0];
   }
   if (operands == node.operands) return false;
-  const double stored = dtype == DType::kF32 ? static_cast<double>(static_cast<float>(scale)) : scale;
+  const double stored = round_to(dtype, scale);
   if (!std::isfinite(stored) || stored == 0) return false;  // both factors may be far from 1
   Builder b = rw.at(id);
   NNC_ASSIGN(const std::vector<ValueId> y, rebuild(b, node, std::move(operands)));

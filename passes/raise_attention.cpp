@@ -51,8 +51,7 @@ std::optional<Spelled> scaled_product(const Graph& g, ValueId v) {
     return std::nullopt;
   s.q = product->operands[0], s.k = product->operands[1];
   s.keys_last = product->i("transpose_b") == 0;
-  const double stored = g.type(v).dtype == DType::kF32 ? static_cast<double>(static_cast<float>(s.scale)) : s.scale;
-  if (!std::isnormal(stored) || g.type(s.q).rank() != 4 || g.type(s.k).rank() != 4) return std::nullopt;
+  if (!std::isnormal(round_to(g.type(v).dtype, s.scale)) || g.type(s.q).rank() != 4 || g.type(s.k).rank() != 4) return std::nullopt;
   return s;
 }
 

@@ -3,11 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "codegen/lower.h"
 #include "ir/base/kernel.h"
-#include "ir/support/file.h"
 #include "ir/support/text.h"
 #include "tests/unit/codegen/golden_groups.h"
 
@@ -47,7 +44,6 @@ const std::vector<Golden>& goldens() {
 TEST(CpuGolden, Texts) {
   const auto target = parse_target("cpu:x86-64-v4");
   ASSERT_TRUE(target.ok());
-  const char* bless = std::getenv("NNC_BLESS");
   for (const Golden& golden : goldens()) {
     Group f;
     f.g.set_outputs({golden.build(f)});
@@ -58,16 +54,7 @@ TEST(CpuGolden, Texts) {
     const Kernel& k = lowered->kernels[0].kernel;
     EXPECT_EQ(k.facts.unproved_accesses, 0) << golden.name;
     const std::string text = print_kernel(k);
-    for (const std::string& m : golden.must) EXPECT_NE(text.find(m), std::string::npos) << golden.name << " lacks " << m;
-    for (const std::string& m : golden.must_not) EXPECT_EQ(text.find(m), std::string::npos) << golden.name << " has " << m;
-    const std::string path = cat("tests/unit/codegen/cpu_golden/", golden.name, ".txt");
-    if (bless && std::string(bless) == "1") {
-      ASSERT_TRUE(write_file_atomic(path, bytes_of(text)).ok());
-      continue;
-    }
-    const auto stored = read_file(path, 1 << 20);
-    ASSERT_TRUE(stored.ok()) << stored.error().str();
-    EXPECT_EQ(std::string(stored->begin(), stored->end()), text) << path << " differs (NNC_BLESS=1 rewrites it)";
+    check_text(golden, text, cat("tests/unit/codegen/cpu_golden/", golden.name, ".txt"));
   }
 }
 

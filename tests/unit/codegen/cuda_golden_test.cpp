@@ -3,12 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "codegen/cuda/nvrtc.h"
 #include "codegen/emit.h"
 #include "codegen/lower.h"
-#include "ir/support/file.h"
 #include "ir/support/text.h"
 #include "tests/unit/codegen/golden_groups.h"
 
@@ -68,7 +65,6 @@ const std::vector<Golden>& goldens() {
 TEST(CudaGolden, Texts) {
   const auto target = parse_target("cuda:sm_80");
   ASSERT_TRUE(target.ok());
-  const char* bless = std::getenv("NNC_BLESS");
   for (const Golden& golden : goldens()) {
     Group f;
     f.g.set_outputs({golden.build(f)});
@@ -80,16 +76,7 @@ TEST(CudaGolden, Texts) {
     CudaEmitOptions bare;
     bare.header = false;
     const std::string text = emit_cuda_unit({{&k, golden.name}}, *target, bare);
-    for (const std::string& m : golden.must) EXPECT_NE(text.find(m), std::string::npos) << golden.name << " lacks " << m;
-    for (const std::string& m : golden.must_not) EXPECT_EQ(text.find(m), std::string::npos) << golden.name << " has " << m;
-    const std::string path = cat("tests/unit/codegen/cuda_golden/", golden.name, ".cu");
-    if (bless && std::string(bless) == "1") {
-      ASSERT_TRUE(write_file_atomic(path, bytes_of(text)).ok());
-      continue;
-    }
-    const auto stored = read_file(path, 1 << 20);
-    ASSERT_TRUE(stored.ok()) << stored.error().str();
-    EXPECT_EQ(std::string(stored->begin(), stored->end()), text) << path << " differs (NNC_BLESS=1 rewrites it)";
+    check_text(golden, text, cat("tests/unit/codegen/cuda_golden/", golden.name, ".cu"));
   }
 }
 

@@ -24,6 +24,9 @@ struct Golden {
   std::vector<std::string> must, must_not;
 };
 
+// What the text must hold is in it, what it must not is not, and it is the file at `path`. NNC_BLESS=1 rewrites the file.
+void check_text(const Golden& golden, const std::string& text, const std::string& path);
+
 inline ValueId softmax(Group& f) {
   const ValueId x = f.input(DType::kF32, {64, 768});
   auto reduce = [&](const char* how, ValueId v) {
